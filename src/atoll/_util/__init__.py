@@ -1,0 +1,1 @@
+"""Helpers without a domain word: text distance, paths, atomic writes, bounded child processes."""

@@ -1,0 +1,78 @@
+"""The exceptions. Everything Atoll raises is an :class:`AtollError` that carries diagnostics.
+
+The values they carry live in :mod:`atoll.diagnostics`.
+"""
+
+from __future__ import annotations
+
+from atoll.diagnostics import Diagnostic, render
+
+
+class AtollError(Exception):
+    """The root of everything Atoll raises.
+
+    Attributes:
+        diagnostics: What was found, most important first; never empty.
+    """
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        if not diagnostics:
+            raise TypeError("an AtollError carries at least one diagnostic")
+        self.diagnostics: tuple[Diagnostic, ...] = diagnostics
+        super().__init__("\n".join(render(item) for item in diagnostics))
+
+    def __reduce__(self) -> tuple[type[AtollError], tuple[Diagnostic, ...]]:
+        """Pickle by diagnostics, so that errors cross process borders whole."""
+        return type(self), self.diagnostics
+
+
+class UsageError(AtollError):
+    """The caller asked for something that cannot be asked; exit code 2."""
+
+
+class UnreadableError(AtollError):
+    """A file could not be read or is not what it should be; exit code 2."""
+
+
+class AccelError(AtollError):
+    """An accel set or a predicate could not be parsed or combined."""
+
+
+class ManifestError(AtollError):
+    """The manifest says something that cannot be built."""
+
+
+class BoundaryError(AtollError):
+    """The marked declarations do not agree or cannot be exported."""
+
+
+class ArtifactMismatchError(AtollError):
+    """No artifact fits what was asked."""
+
+
+class LaneError(AtollError):
+    """A lane refuses, or its toolchain is missing or out of bounds."""
+
+
+class StoreError(AtollError):
+    """A payload could not be fetched, verified or used."""
+
+
+class BuildError(AtollError):
+    """An action failed or the graph is wrong."""
+
+
+class CompileError(AtollError):
+    """A Python kernel cannot be compiled."""
+
+
+class LaunchError(AtollError):
+    """A kernel could not be launched."""
+
+
+class DeviceError(AtollError):
+    """A device is missing, lost or refused an operation."""
+
+
+class PluginError(AtollError):
+    """A plugin is missing, broken or registered twice."""

@@ -1,0 +1,70 @@
+"""The five doors: lane, emitter, driver, probe, reader; and the registry behind them.
+
+Words: a *lane* compiles one device language; an *emitter* turns KIR into text or bytes; a *driver*
+reaches devices at run time; a *probe* states facts; a *reader* measures a file format. A plugin is a
+class that takes no arguments, registered at an entry point of its door. First-party plugins have no
+other way in. :mod:`atoll.testing` has the conformance suites.
+"""
+
+from atoll.plugin.driver import (
+    Argument,
+    BufferArgument,
+    DeviceInfo,
+    Driver,
+    DriverDevice,
+    Executable,
+    LauncherSource,
+    ScalarArgument,
+)
+from atoll.plugin.emitter import Emitted, Emitter, LaunchLayout, ParamField, Target
+from atoll.plugin.lane import (
+    DataProduct,
+    HostLane,
+    Lane,
+    LanePlan,
+    LaneRequest,
+    LaneStatus,
+    LinkRequest,
+    ObjectProduct,
+    SourceProduct,
+    ToolChoice,
+    Unit,
+    UnitKind,
+)
+from atoll.plugin.probe import Probe
+from atoll.plugin.reader import Blob, Member, Reader
+from atoll.plugin.registry import Registry, registry
+
+__all__ = [
+    "Argument",
+    "Blob",
+    "BufferArgument",
+    "DataProduct",
+    "DeviceInfo",
+    "Driver",
+    "DriverDevice",
+    "Emitted",
+    "Emitter",
+    "Executable",
+    "HostLane",
+    "Lane",
+    "LanePlan",
+    "LaneRequest",
+    "LaneStatus",
+    "LaunchLayout",
+    "LauncherSource",
+    "LinkRequest",
+    "Member",
+    "ObjectProduct",
+    "ParamField",
+    "Probe",
+    "Reader",
+    "Registry",
+    "ScalarArgument",
+    "SourceProduct",
+    "Target",
+    "ToolChoice",
+    "Unit",
+    "UnitKind",
+    "registry",
+]

@@ -1,0 +1,156 @@
+"""The driver door: a way to reach devices at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from atoll.accel import DeviceFacts
+from atoll.plugin.emitter import Emitted, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceInfo:
+    """One device as its driver states it.
+
+    Attributes:
+        driver: The driver's name; with `index` it makes ``vulkan:0``.
+        index: From 0, in the driver's order.
+        name: The device's own name.
+        facts: Hardware and driver for the relations.
+        software: True where it runs on the processor; taken only when named.
+        limits: ``push_bytes``, ``buffer_bytes``, ``group_size``, ``shared_bytes`` where known.
+    """
+
+    driver: str
+    index: int
+    name: str
+    facts: DeviceFacts
+    software: bool
+    limits: Mapping[str, int]
+
+    def __str__(self) -> str:
+        return f"{self.driver}:{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class BufferArgument:
+    """A device buffer, by the handle its device gave, and how the kernel uses it."""
+
+    handle: int
+    access: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarArgument:
+    """Bytes passed by value; natural alignment of `align` bytes."""
+
+    data: bytes
+    align: int
+
+
+Argument = BufferArgument | ScalarArgument
+
+
+class Executable(Protocol):
+    """Code loaded on a device; unloaded when dropped."""
+
+    @property
+    def entry(self) -> str:
+        """The entry point's name."""
+        ...
+
+
+class DriverDevice(Protocol):
+    """An open device. Calls are synchronous unless they say otherwise; errors are DeviceError."""
+
+    @property
+    def info(self) -> DeviceInfo:
+        """What it is."""
+        ...
+
+    def target(self) -> Target:
+        """Return what an emitter should emit for this device."""
+        ...
+
+    def load(self, code: Emitted) -> Executable:
+        """Load code; compile text where the driver does that."""
+        ...
+
+    def allocate(self, nbytes: int) -> int:
+        """Return the handle of a new buffer of at least one byte, contents undefined."""
+        ...
+
+    def release(self, handle: int) -> None:
+        """Free a buffer."""
+        ...
+
+    def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:
+        """Copy host bytes into a buffer."""
+        ...
+
+    def download(self, handle: int, out: memoryview, offset: int = 0) -> None:
+        """Copy a buffer into writable host bytes, after all launched work."""
+        ...
+
+    def launch(
+        self,
+        executable: Executable,
+        groups: tuple[int, int, int],
+        group: tuple[int, int, int],
+        arguments: tuple[Argument, ...],
+    ) -> None:
+        """Queue one launch; later uploads, downloads and launches see its writes."""
+        ...
+
+    def wait(self) -> None:
+        """Block until all launched work is done; raise what it raised."""
+        ...
+
+    def close(self) -> None:
+        """Free everything; idempotent."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LauncherSource:
+    """The C launcher of a driver: one translation unit against ``atoll_launch.h``.
+
+    Attributes:
+        text: C11 text that defines ``const atoll_driver atoll_driver_NAME``.
+        libraries: Link arguments (``-ldl``); never a vendor's library, those are opened at run time.
+    """
+
+    text: str
+    libraries: tuple[str, ...] = ()
+
+
+class Driver(Protocol):
+    """A plugin that reaches devices."""
+
+    @property
+    def name(self) -> str:
+        """The name in ``vulkan:0``, equal to the accel backend its devices run."""
+        ...
+
+    @property
+    def rank(self) -> int:
+        """Order of the default device: the lowest rank with a device that is not software wins."""
+        ...
+
+    def devices(self) -> tuple[DeviceInfo, ...]:
+        """Return the devices present; empty where there are none. Never raises for absence."""
+        ...
+
+    def unavailable(self) -> tuple[str, str] | None:
+        """Return (reason, fix) where it reaches no device, else None."""
+        ...
+
+    def open(self, index: int) -> DriverDevice:
+        """Open a device."""
+        ...
+
+    def launcher(self) -> LauncherSource | None:
+        """Return its C launcher, or None where it has none."""
+        ...

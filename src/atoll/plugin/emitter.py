@@ -1,0 +1,114 @@
+"""The emitter door: KIR in, text or bytes out. Pure; needs no device and no compiler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from atoll.accel import Entry
+from atoll.artifact import Fact
+from atoll.ir import Module
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What code is emitted for: a backend, an architecture and a version, where they matter."""
+
+    backend: str
+    arch: str = ""
+    version: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.backend}:{self.arch or self.version}".rstrip(":")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParamField:
+    """One field of the parameter block (docs/reference/launch-abi.md).
+
+    Attributes:
+        path: ``a`` for a scalar; ``x.offset``, ``x.size.0``, ``x.stride.0`` for a view; ``domain.0``.
+        type: A KIR scalar type by name, ``f32`` or ``i64``.
+        offset: Bytes from the start of the block.
+    """
+
+    path: str
+    type: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchLayout:
+    """How arguments reach a kernel on every target (launch ABI 1).
+
+    Attributes:
+        buffers: The names of the view parameters, in order; buffer k is binding or argument k.
+        access: For each buffer ``read``, ``write`` or ``both``.
+        fields: The parameter block that follows the buffers.
+        block_bytes: Its size, a multiple of 8.
+        group: The work-group size the code was emitted for; zeros where any size serves.
+        shared_bytes: Bytes of work-group memory.
+    """
+
+    buffers: tuple[str, ...]
+    access: tuple[str, ...]
+    fields: tuple[ParamField, ...]
+    block_bytes: int
+    group: tuple[int, int, int] = (0, 0, 0)
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emitted:
+    """One kernel's code for one target.
+
+    Attributes:
+        stage: The stage's name, such as ``spirv`` or ``ptx``.
+        code: The bytes; UTF-8 where `text` is true.
+        text: Whether `code` is text.
+        entry: The entry point's name in the code.
+        suffix: The file suffix it is written with (``.spv``).
+        layout: How to launch it.
+        requires: Facts that a device must meet.
+    """
+
+    target: Target
+    stage: str
+    code: bytes
+    text: bool
+    entry: str
+    suffix: str
+    layout: LaunchLayout
+    requires: tuple[Fact, ...] = ()
+
+
+class Emitter(Protocol):
+    """A plugin that turns a verified KIR module into code for one backend."""
+
+    @property
+    def backend(self) -> str:
+        """The accel backend it emits for; ``cpu`` for the processor."""
+        ...
+
+    @property
+    def stage(self) -> str:
+        """The name of its native stage, for `kernel show --stage`."""
+        ...
+
+    def target(self, entry: Entry | None, arch: str = "") -> Target:
+        """Return the target for an entry of the build's set, or its default for None."""
+        ...
+
+    def emit(self, module: Module, kernel: str, target: Target, group: tuple[int, int, int]) -> Emitted:
+        """Return the code of one kernel of a module.
+
+        Args:
+            module: Verified KIR.
+            kernel: The base name of the kernel.
+            target: What to emit for.
+            group: The work-group size, which some targets fix at compile time.
+
+        Raises:
+            CompileError: With every operation the target lacks, each with its span.
+        """
+        ...

@@ -1,0 +1,249 @@
+"""The lane door: one compiler's spelling. A lane describes actions and runs nothing of a build.
+
+It may run its compiler to state a fact (a version, a dry run); it never compiles a unit itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from atoll.accel import AccelSet, BackendRules, Entry
+from atoll.artifact import Fact
+from atoll.boundary import Entry as BoundaryEntry
+from atoll.diagnostics import Diagnostic
+from atoll.graph import Action
+from atoll.store import Payload, PayloadRoot
+
+
+class UnitKind(StrEnum):
+    """What a lane does with an extension: compiles it, tracks it as a header, or refuses it."""
+
+    UNIT = "unit"
+    HEADER = "header"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One source file to compile, for one entry of the build's set.
+
+    Attributes:
+        path: Relative to the project root, forward slashes.
+        target: The target of the manifest that owns it.
+        root: The boundary root it lies under, or empty.
+        entry: The build's entry it is compiled for; None for a unit of the host lane. A unit of a
+            lane that serves many backends (Python kernels) comes once per entry, and once with
+            None for the processor.
+        archs: What `archs = [...]` of its glob leaves of the entry's archs; None for all.
+        defines: ``NAME`` or ``NAME=VALUE``, manifest order.
+        flags: Flags of this lane from the source entry.
+        includes: Include folders relative to the project root.
+        force_include: Generated headers to include before the first line, relative to the root.
+        position_independent: True where the object may enter a shared object.
+    """
+
+    path: str
+    target: str
+    root: str = ""
+    entry: Entry | None = None
+    archs: tuple[str, ...] | None = None
+    defines: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()
+    force_include: tuple[str, ...] = ()
+    position_independent: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneRequest:
+    """Everything a lane may look at to plan.
+
+    Attributes:
+        root: The project root, absolute.
+        build: The build folder relative to the root; every output of the lane lies below
+            ``{build}/{lane name}/``.
+        package: The package name.
+        units: The units of this lane, in sorted order.
+        accel: The whole set of the build.
+        options: ``[lane.NAME]`` of the manifest.
+        optimise: The profile's optimisation level, ``0`` to ``3``.
+        debug: Whether debug information is asked for.
+        cflags / cxxflags / cxx_standard: The project's general flags.
+        host: ``linux``, ``macos`` or ``windows``.
+        tools: The payloads that :meth:`Lane.payloads` asked for, by payload name.
+        environment: The environment to look programs up in; never `os.environ`.
+    """
+
+    root: Path
+    build: str
+    package: str
+    units: tuple[Unit, ...] = ()
+    accel: AccelSet = field(default_factory=AccelSet)
+    options: Mapping[str, object] = field(default_factory=dict)
+    optimise: str = "2"
+    debug: bool = False
+    cflags: tuple[str, ...] = ()
+    cxxflags: tuple[str, ...] = ()
+    cxx_standard: str = "c++20"
+    host: str = "linux"
+    tools: Mapping[str, PayloadRoot] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolChoice:
+    """Which tool was chosen and why; printed, and recorded in ``resolution.json``."""
+
+    name: str
+    path: str
+    version: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectProduct:
+    """An object file that enters the link of its unit's target."""
+
+    path: str
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataProduct:
+    """A file whose bytes are embedded behind an accessor (04, data boundary).
+
+    Attributes:
+        path: The file the lane's action writes.
+        unit: The unit it was made from; its path names the accessor.
+        backend / entry_point: What the bytes are for, recorded beside them.
+        declared: True where readers cannot see the backend in the bytes.
+    """
+
+    path: str
+    unit: Unit
+    backend: str
+    entry_point: str = "main"
+    declared: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceProduct:
+    """A generated source that the host lane compiles into the target; entries it defines.
+
+    Attributes:
+        path: The generated file (``.c``), written by an action of the lane.
+        unit: The unit it came from.
+        root: The boundary root it joins (``vulkan``, ``cpu`` …).
+        entries: Exported functions it defines, already suffixed as the registry expects.
+        includes: Include folders it needs.
+    """
+
+    path: str
+    unit: Unit
+    root: str
+    entries: tuple[BoundaryEntry, ...] = ()
+    includes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanePlan:
+    """What a lane answers."""
+
+    actions: tuple[Action, ...] = ()
+    objects: tuple[ObjectProduct, ...] = ()
+    data: tuple[DataProduct, ...] = ()
+    sources: tuple[SourceProduct, ...] = ()
+    link_args: tuple[str, ...] = ()
+    tools: tuple[ToolChoice, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    floors: tuple[Fact, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    planner_inputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneStatus:
+    """One row of `atoll doctor` for a lane: an empty cell has its reason and its fix.
+
+    Attributes:
+        found: What was found (``g++ 12.2.0 at /usr/bin/g++``), or empty.
+        payload: The payload that would serve, and whether it is in the store; or empty.
+        can_build: True, False, or None where it cannot be told without fetching.
+        reason: Why not, where `can_build` is not True.
+        fix: What to type, where `can_build` is not True.
+    """
+
+    lane: str
+    found: str = ""
+    payload: str = ""
+    can_build: bool | None = None
+    reason: str = ""
+    fix: str = ""
+
+
+class Lane(Protocol):
+    """A plugin that compiles one device language."""
+
+    @property
+    def name(self) -> str:
+        """The name that ``[build] lanes`` lists."""
+        ...
+
+    @property
+    def extensions(self) -> Mapping[str, UnitKind]:
+        """What it does with each extension it claims (``.cu``)."""
+        ...
+
+    @property
+    def backends(self) -> Mapping[str, BackendRules]:
+        """The accel backends it can compile for, with what it knows about each."""
+        ...
+
+    def payloads(self, request: LaneRequest) -> tuple[Payload, ...]:
+        """Return what must be in the store before planning; empty where the host or an override serves."""
+        ...
+
+    def plan(self, request: LaneRequest) -> LanePlan:
+        """Return the actions that compile the units.
+
+        Raises:
+            LaneError: Where it refuses, naming both sides.
+        """
+        ...
+
+    def status(self, environment: Mapping[str, str], stored: frozenset[str]) -> LaneStatus:
+        """Return its row of `atoll doctor`; `stored` names the payloads already in the store."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkRequest:
+    """One link.
+
+    Attributes:
+        request: The lane's general facts, as for :meth:`Lane.plan`.
+        kind: ``executable``, ``shared``, ``static`` or ``module`` (a Python extension).
+        output: The file to write, relative to the root.
+        inputs: Objects, in order.
+        args: What lanes and the manifest add (``-lm``), after the inputs.
+        exports: Symbols to keep visible in a shared object; None for all.
+    """
+
+    request: LaneRequest
+    kind: str
+    output: str
+    inputs: tuple[str, ...]
+    args: tuple[str, ...] = ()
+    exports: tuple[str, ...] | None = None
+
+
+class HostLane(Lane, Protocol):
+    """The lane that also links and archives."""
+
+    def link(self, link: LinkRequest) -> LanePlan:
+        """Return the actions of one link."""
+        ...

@@ -1,0 +1,116 @@
+"""Which plugins are installed: entry points, loaded on first use and checked against their door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar, cast
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import PluginError
+from atoll.plugin.driver import Driver
+from atoll.plugin.emitter import Emitter
+from atoll.plugin.lane import Lane
+from atoll.plugin.probe import Probe
+from atoll.plugin.reader import Reader
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Door(Mapping[str, T], Generic[T]):
+    """The plugins of one door by name, each made on first use."""
+
+    group: str
+    protocol: type
+    points: Mapping[str, EntryPoint]
+    made: dict[str, T] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self.made:
+            if name not in self.points:
+                raise PluginError(_unknown(self.group, name, sorted(self.points)))
+            self.made[name] = cast("T", _make(self.points[name], self.protocol))
+        return self.made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self.points))
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.points
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The five doors."""
+
+    lanes: Door[Lane]
+    emitters: Door[Emitter]
+    drivers: Door[Driver]
+    probes: Door[Probe]
+    readers: Door[Reader]
+
+
+def _unknown(group: str, name: str, known: list[str]) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0903",
+        message=f"no plugin `{name}` at the door `{group}`",
+        notes=(f"installed: {', '.join(known) or 'none'}",),
+        hint="install the package that brings it, or name one that is installed",
+    )
+
+
+def _make(point: EntryPoint, protocol: type) -> object:
+    try:
+        plugin: object = point.load()()
+    except Exception as error:
+        raise PluginError(_broken(point, f"{type(error).__name__}: {error}")) from error
+    members = [name for name in vars(protocol) if not name.startswith("_")]
+    missing = [name for name in members if not hasattr(plugin, name)]
+    if missing:
+        raise PluginError(_broken(point, f"it lacks {', '.join(missing)}"))
+    return plugin
+
+
+def _broken(point: EntryPoint, reason: str) -> Diagnostic:
+    package = point.dist.name if point.dist else "an unknown package"
+    return Diagnostic(
+        code="ATL0901",
+        message=f"the plugin `{point.name}` of `{package}` could not be loaded",
+        notes=(f"entry point: {point.group} {point.value}", f"reason: {reason}"),
+        hint=f"reinstall or remove `{package}`",
+    )
+
+
+def _door(group: str, protocol: type) -> Door[Any]:
+    points: dict[str, EntryPoint] = {}
+    for point in entry_points(group=group):
+        known = points.get(point.name)
+        if known is not None and known.value != point.value:
+            raise PluginError(
+                Diagnostic(
+                    code="ATL0902",
+                    message=f"two plugins named `{point.name}` at the door `{group}`",
+                    notes=(f"one is {known.value}", f"the other is {point.value}"),
+                    hint="remove one of the two packages",
+                )
+            )
+        points[point.name] = point
+    return Door(group, protocol, points)
+
+
+@cache
+def registry() -> Registry:
+    """Return the installed plugins. Entry points are listed once a process; nothing is imported yet."""
+    return Registry(
+        lanes=_door("atoll.lanes", Lane),
+        emitters=_door("atoll.emitters", Emitter),
+        drivers=_door("atoll.drivers", Driver),
+        probes=_door("atoll.probes", Probe),
+        readers=_door("atoll.readers", Reader),
+    )

@@ -1,0 +1,10 @@
+"""Payloads: the files of a toolchain, fetched into a store of Atoll's own, verified and locked.
+
+Words: a *payload* is a named list of pinned Python requirements whose files together are a toolchain;
+the *store* is a content-addressed folder (``ATOLL_STORE``, else the user's cache folder) shared by
+projects. Lanes say which payloads they need (:mod:`atoll.plugin`). Knows no vendor.
+"""
+
+from atoll.store.payload import Payload, PayloadRoot
+
+__all__ = ["Payload", "PayloadRoot"]

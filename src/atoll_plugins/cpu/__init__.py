@@ -1,0 +1,1 @@
+"""The processor as a device: C emitter and driver."""

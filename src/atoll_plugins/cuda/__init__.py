@@ -1,0 +1,1 @@
+"""NVIDIA CUDA: lane, PTX emitter, driver, probe and fat-binary reader."""

@@ -1,0 +1,1 @@
+"""The host compiler: the one lane whose units are not device units."""

@@ -1,0 +1,1 @@
+"""OpenCL: lane, OpenCL C emitter, driver and reader."""

@@ -1,0 +1,1 @@
+"""SPIR-V: GLSL lane, emitter and reader."""

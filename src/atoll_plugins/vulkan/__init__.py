@@ -1,0 +1,1 @@
+"""Vulkan: driver and C launcher."""

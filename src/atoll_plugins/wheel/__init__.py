@@ -1,0 +1,1 @@
+"""Python wheels as containers to measure."""
