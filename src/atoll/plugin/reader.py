@@ -1,4 +1,4 @@
-"""The reader door: one file format, measured. Readers run in a child with limits and treat every byte as hostile."""
+"""The reader door: one file format, measured; run in a child with limits, every byte hostile."""
 
 from __future__ import annotations
 

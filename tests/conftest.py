@@ -1,0 +1,32 @@
+"""What every test may use: the table of skips at the end of a run, and the whole-proof switch."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="run the heavy proofs whole, not a seeded sample")
+
+
+@pytest.fixture(scope="session")
+def whole(request: pytest.FixtureRequest) -> bool:
+    """Whether heavy proofs run whole (``./dev test --all``)."""
+    return bool(request.config.getoption("--all")) or os.environ.get("ATOLL_TEST_ALL") == "1"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what was skipped, why, and how often: one row a reason."""
+    reasons = Counter(
+        str(report.longrepr[2]).removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple)
+    )
+    terminalreporter.section("skipped: the one missing thing each")
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"{count:5}  {reason}")
+    if not reasons:
+        terminalreporter.write_line("nothing was skipped")
