@@ -2,4 +2,20 @@
 
 Which device, how arguments become a launch, what a launch reports. A driver reaches hardware
 (:mod:`atoll.plugin`); compiling a kernel is :mod:`atoll.kernels`' job.
+
+Words: a *record* is one piece of device code embedded in a linked file (:mod:`atoll.runtime.record`);
+the *core* and a *launcher* are the C sources that a program launches with.
 """
+
+from atoll.runtime.record import Embedded, Record, c_array, read_records, record
+from atoll.runtime.sources import core_source, include_folder
+
+__all__ = [
+    "Embedded",
+    "Record",
+    "c_array",
+    "core_source",
+    "include_folder",
+    "read_records",
+    "record",
+]

@@ -7,6 +7,13 @@
 
 #define ATOLL_LAUNCH_ABI 1u
 
+/* Each library holds its own core and launcher; none of it leaves the library. */
+#if defined(__GNUC__)
+#define ATOLL_HIDDEN __attribute__((visibility("hidden")))
+#else
+#define ATOLL_HIDDEN
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -28,13 +35,20 @@ typedef struct atoll_arg {
 } atoll_arg;
 
 /* Code for one launch. Several codes of one kernel (one per architecture) stand in one array; the
- * launcher takes the best that the device runs. */
+ * launcher takes the best that the device runs. A text that says nothing is "" or NULL. Code that is text
+ * ends in a zero byte that `bytes` does not count. For the processor `data` is the
+ * address of a variable that holds a pointer to an `atoll_cpu_kernel`, and `bytes` its size. */
 typedef struct atoll_code {
   const void *data;
   uint64_t bytes;
   const char *arch;    /* "sm_90" for machine code, "" where it does not matter */
   const char *floor;   /* "90" for a portable form, "" otherwise */
+  const char *version; /* "13.0": the toolkit or API version it asks of the driver, "" where none */
 } atoll_code;
+
+/* A kernel compiled for the processor: runs the work-groups first <= g < last, dimension 0 fastest. */
+typedef void atoll_cpu_kernel(void *const *buffers, const void *block, const uint32_t groups[3],
+                              const uint32_t group[3], uint64_t first, uint64_t last);
 
 typedef struct atoll_launch {
   uint32_t abi;        /* ATOLL_LAUNCH_ABI */
@@ -53,33 +67,43 @@ typedef struct atoll_text {
   size_t capacity;
 } atoll_text;
 
-/* What a driver says of the device it would use, for the check at load. */
+/* What a driver says of the device it would use, for the check at load and for printing. */
 typedef struct atoll_device_facts {
-  char name[256];
+  char name[256];      /* the device's own name */
   char arch[64];       /* "sm_90", "" where the backend has none */
+  char driver[128];    /* the driver's own version, as it prints it */
   uint32_t version[2]; /* API version, or toolkit version that the driver supports */
-  uint32_t software;
+  uint32_t index;      /* from 0 in the driver's order: NAME:index */
+  uint32_t software;   /* 1 where it runs on the processor */
+  uint32_t named;      /* 1 where ATOLL_DEVICE names it, by driver and index or by its own name */
 } atoll_device_facts;
 
 typedef struct atoll_driver {
   const char *name;
-  /* 0 and the facts of the default device, or nonzero and the reason in one sentence. */
+  /* 0 and the facts of the device that a launch would use, or nonzero and the reason. The device is
+   * the one that ATOLL_DEVICE names if it is one of this driver, else the first that is not
+   * software, else the first. */
   int (*probe)(atoll_device_facts *facts, atoll_text *reason);
+  /* 1 where code of this arch, floor and version runs on a device with these facts, else 0; looks at
+   * no other field of the code, so it also answers for code that another loader holds. */
+  int (*fits)(const atoll_code *code, const atoll_device_facts *facts);
   /* 0 and the device's name, or nonzero and the reason. Runs and waits. */
   int (*launch)(const atoll_launch *launch, atoll_text *device, atoll_text *reason);
 } atoll_driver;
 
 /* Called by an island after it ran, with the device's own name; kept per thread. */
-void atoll_ran_on(const char *device);
+ATOLL_HIDDEN void atoll_ran_on(const char *device);
 /* What the last call on this thread reported; "" where it reported nothing. */
-const char *atoll_device_name(void);
+ATOLL_HIDDEN const char *atoll_device_name(void);
 /* The last failure's text on this thread; "" where there was none. */
-const char *atoll_last_error(void);
+ATOLL_HIDDEN const char *atoll_last_error(void);
+/* Keep a failure's text on this thread, for code that fails before it launches. */
+ATOLL_HIDDEN void atoll_fail(const char *text);
 /* Launch on the named driver of this library, report the device, keep the error. 0 or nonzero. */
-int atoll_run(const atoll_driver *driver, const atoll_launch *launch);
+ATOLL_HIDDEN int atoll_run(const atoll_driver *driver, const atoll_launch *launch);
 
 /* Declares the launcher of a driver: ATOLL_DRIVER(NAME) before `atoll_run(&atoll_driver_NAME, …)`. */
-#define ATOLL_DRIVER(name) extern const atoll_driver atoll_driver_##name
+#define ATOLL_DRIVER(name) extern ATOLL_HIDDEN const atoll_driver atoll_driver_##name
 
 #ifdef __cplusplus
 }

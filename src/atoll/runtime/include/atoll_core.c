@@ -1,0 +1,42 @@
+/* What every root and every program that launches holds: the state of atoll_launch.h per thread. */
+#include "atoll_launch.h"
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local char atoll_device_text[256];
+static _Thread_local char atoll_error_text[8192];
+
+static void atoll_keep(char *out, size_t capacity, const char *text) {
+  (void)snprintf(out, capacity, "%s", text ? text : "");
+}
+
+ATOLL_HIDDEN void atoll_ran_on(const char *device) {
+  atoll_keep(atoll_device_text, sizeof atoll_device_text, device);
+}
+
+ATOLL_HIDDEN const char *atoll_device_name(void) { return atoll_device_text; }
+
+ATOLL_HIDDEN const char *atoll_last_error(void) { return atoll_error_text; }
+
+ATOLL_HIDDEN void atoll_fail(const char *text) {
+  atoll_keep(atoll_error_text, sizeof atoll_error_text, text);
+}
+
+ATOLL_HIDDEN int atoll_run(const atoll_driver *driver, const atoll_launch *launch) {
+  char device[sizeof atoll_device_text] = "";
+  atoll_text name = {device, sizeof device};
+  atoll_text reason = {atoll_error_text, sizeof atoll_error_text};
+  atoll_error_text[0] = 0;
+  atoll_device_text[0] = 0;
+  if (launch->abi != ATOLL_LAUNCH_ABI) {
+    (void)snprintf(reason.data, reason.capacity, "the caller speaks launch ABI %u, this library %u",
+                   (unsigned)launch->abi, (unsigned)ATOLL_LAUNCH_ABI);
+    return 1;
+  }
+  if (driver->launch(launch, &name, &reason) != 0) {
+    if (atoll_error_text[0] == 0) atoll_fail("the launcher failed and gave no reason");
+    return 1;
+  }
+  atoll_ran_on(device);
+  return 0;
+}
