@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -18,8 +19,24 @@ def whole(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--all")) or os.environ.get("ATOLL_TEST_ALL") == "1"
 
 
+@pytest.fixture
+def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Return a function whose text is printed at the end of the run: what a check picked, sample and total."""
+    return lambda text: record_property("told", text)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what was skipped, why, and how often: one row a reason."""
+    """Print what checks told, then what was skipped, why, and how often: one row a reason."""
+    told = [
+        f"{report.nodeid}: {text}"
+        for report in terminalreporter.stats.get("passed", [])
+        for name, text in report.user_properties
+        if name == "told"
+    ]
+    if told:
+        terminalreporter.section("what the checks picked and counted")
+        for line in sorted(told):
+            terminalreporter.write_line(line)
     reasons = Counter(
         str(report.longrepr[2]).removeprefix("Skipped: ")
         for report in terminalreporter.stats.get("skipped", [])

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +46,7 @@ def test_the_tree_keeps_every_contract() -> None:
     assert f"{len(CONTRACTS)} kept, 0 broken" in result.stdout
 
 
-def test_an_upward_import_is_seen_in_every_room(tmp_path: Path) -> None:
+def test_an_upward_import_is_seen_in_every_room(tmp_path: Path, tell: Callable[[str], None]) -> None:
     upward = {
         f"atoll/{room}": f"import atoll.{LAYERS[level - 1][0]}"
         for level, rooms in enumerate(LAYERS)
@@ -53,7 +54,7 @@ def test_an_upward_import_is_seen_in_every_room(tmp_path: Path) -> None:
         for room in rooms
     }
     said = planted(tmp_path, upward)
-    print(f"planted {len(upward)} upward imports")
+    tell(f"planted {len(upward)} upward imports")
     unseen = [
         room
         for room in upward
