@@ -21,7 +21,7 @@ def whole(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture
 def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
-    """Return a function whose text is printed at the end of the run: what a check picked, sample and total."""
+    """Return a function whose text is printed at the end of the run: what it picked, sample and total."""
     return lambda text: record_property("told", text)
 
 

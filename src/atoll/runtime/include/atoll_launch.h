@@ -105,6 +105,31 @@ ATOLL_HIDDEN int atoll_run(const atoll_driver *driver, const atoll_launch *launc
 /* Declares the launcher of a driver: ATOLL_DRIVER(NAME) before `atoll_run(&atoll_driver_NAME, …)`. */
 #define ATOLL_DRIVER(name) extern ATOLL_HIDDEN const atoll_driver atoll_driver_##name
 
+/* What a hand-written seam needs to fill the structs. */
+static inline atoll_arg atoll_buffer_arg(void *data, uint64_t bytes, int32_t access) {
+  atoll_arg arg = {ATOLL_BUFFER, access, data, bytes, 0, 0};
+  return arg;
+}
+static inline atoll_arg atoll_read(const void *data, uint64_t bytes) {
+  return atoll_buffer_arg((void *)data, bytes, ATOLL_READ);
+}
+static inline atoll_arg atoll_write(void *data, uint64_t bytes) {
+  return atoll_buffer_arg(data, bytes, ATOLL_WRITE);
+}
+static inline atoll_arg atoll_both(void *data, uint64_t bytes) {
+  return atoll_buffer_arg(data, bytes, ATOLL_BOTH);
+}
+/* A scalar of 1, 2, 4 or 8 bytes, aligned to its size. */
+static inline atoll_arg atoll_value(const void *data, uint32_t bytes) {
+  atoll_arg arg = {ATOLL_SCALAR, 0, (void *)data, bytes, bytes, 0};
+  return arg;
+}
+/* Code that asks nothing of the device: the driver's own loader says whether it takes it. */
+static inline atoll_code atoll_any_device(const void *data, uint64_t bytes) {
+  atoll_code code = {data, bytes, "", "", ""};
+  return code;
+}
+
 #ifdef __cplusplus
 }
 #endif
