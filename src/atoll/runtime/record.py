@@ -1,4 +1,4 @@
-"""How does device code lie in a linked file, so that it can be launched and measured there?
+"""How device code lies in a linked file, so that it can be launched and measured there.
 
 A *record* is one piece of device code with what it is for; records stand in the ELF section
 ``.atoll.kernels``. The format is docs/reference/record-format.md and ``include/atoll_record.h``.
@@ -20,6 +20,16 @@ DECLARED = 1
 _HEADER = struct.Struct("<8sIIQQQQ")
 _TEXTS = ("backend", "arch", "floor", "version", "entry", "kind")
 _TEXT_LIMIT = 4096
+# The same lines as in atoll_record.h, so that generated text needs no header.
+_PLACED = f"""\
+#ifndef ATOLL_RECORD_PLACED
+#if __has_attribute(retain)
+#define ATOLL_RECORD_PLACED __attribute__((section("{SECTION}"), used, retain, aligned(8)))
+#else
+#define ATOLL_RECORD_PLACED __attribute__((section("{SECTION}"), used, aligned(8)))
+#endif
+#endif
+"""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -87,7 +97,7 @@ def c_array(name: str, value: Record) -> Embedded:
     start = _HEADER.unpack_from(data)[4]
     rows = (", ".join(map(str, data[at : at + 24])) for at in range(0, len(data), 24))
     text = (
-        f'__attribute__((section("{SECTION}"), used, aligned(8)))\n'
+        f"{_PLACED}ATOLL_RECORD_PLACED\n"
         f"static const unsigned char {name}[{len(data)}] = {{\n  " + ",\n  ".join(rows) + "\n};\n"
     )
     return Embedded(text, f"({name} + {start})", f"{len(value.payload)}u")

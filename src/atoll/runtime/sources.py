@@ -1,4 +1,4 @@
-"""Where are the C files that a root or a program is built from?
+"""Where the C files are that a root or a program is built from.
 
 The interface is ``atoll_launch.h``; ``atoll_core.c`` holds the state of a thread; a driver's launcher
 comes from the driver itself (:meth:`atoll.plugin.Driver.launcher`).

@@ -26,6 +26,12 @@ typedef struct atoll_record {
   uint64_t reserved;      /* 0 */
 } atoll_record;
 
-/* Place a constant array in the section. */
+/* Place a constant array in the section, and keep it there: `retain` against --gc-sections. */
+#ifndef ATOLL_RECORD_PLACED
+#if __has_attribute(retain)
+#define ATOLL_RECORD_PLACED __attribute__((section(ATOLL_RECORD_SECTION), used, retain, aligned(8)))
+#else
 #define ATOLL_RECORD_PLACED __attribute__((section(ATOLL_RECORD_SECTION), used, aligned(8)))
+#endif
+#endif
 #endif
