@@ -7,7 +7,7 @@ from typing import Protocol
 
 from atoll.accel import Entry
 from atoll.artifact import Fact
-from atoll.ir import Module
+from atoll.ir import LaunchLayout, Module, ParamField
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,42 +20,6 @@ class Target:
 
     def __str__(self) -> str:
         return f"{self.backend}:{self.arch or self.version}".rstrip(":")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParamField:
-    """One field of the parameter block (docs/reference/launch-abi.md).
-
-    Attributes:
-        path: ``a`` for a scalar; ``x.offset``, ``x.size.0``, ``x.stride.0`` for a view; ``domain.0``.
-        type: A KIR scalar type by name, ``f32`` or ``i64``.
-        offset: Bytes from the start of the block.
-    """
-
-    path: str
-    type: str
-    offset: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchLayout:
-    """How arguments reach a kernel on every target (launch ABI 1).
-
-    Attributes:
-        buffers: The names of the view parameters, in order; buffer k is binding or argument k.
-        access: For each buffer ``read``, ``write`` or ``both``.
-        fields: The parameter block that follows the buffers.
-        block_bytes: Its size, a multiple of 8.
-        group: The work-group size the code was emitted for; zeros where any size serves.
-        shared_bytes: Bytes of work-group memory.
-    """
-
-    buffers: tuple[str, ...]
-    access: tuple[str, ...]
-    fields: tuple[ParamField, ...]
-    block_bytes: int
-    group: tuple[int, int, int] = (0, 0, 0)
-    shared_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,3 +76,6 @@ class Emitter(Protocol):
             CompileError: With every operation the target lacks, each with its span.
         """
         ...
+
+
+__all__ = ["Emitted", "Emitter", "LaunchLayout", "ParamField", "Target"]
