@@ -16,7 +16,7 @@ from atoll.runtime import Record, c_array, read_records, record
 from atoll.runtime.record import SECTION
 
 FLAGS = ("-O2", "-Wall", "-Werror", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
-TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=30)
+TEXT = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=30)
 RECORDS = st.builds(
     Record,
     backend=TEXT,
