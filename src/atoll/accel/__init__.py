@@ -5,10 +5,13 @@ Words: an *accel set* is a set of *entries*; an entry is a *backend* with an opt
 :func:`provides`. Lanes refine them through :class:`BackendRules`; the engine only combines.
 """
 
+from atoll.accel.parse import parse_option
 from atoll.accel.relations import BackendRules, Difference, Relation, links, provides, runs
 from atoll.accel.terms import AccelSet, DeviceFacts, Entry, Floor, Version
+from atoll.accel.words import ANY_WORD, provide_floor_words
 
 __all__ = [
+    "ANY_WORD",
     "AccelSet",
     "BackendRules",
     "DeviceFacts",
@@ -18,6 +21,8 @@ __all__ = [
     "Relation",
     "Version",
     "links",
+    "parse_option",
+    "provide_floor_words",
     "provides",
     "runs",
 ]
