@@ -1,0 +1,75 @@
+"""02xx: manifest and units."""
+
+from atoll.diagnostics.codes import CodeInfo
+
+CODES = {
+    "ATL0201": CodeInfo(
+        "unknown key in the manifest",
+        "The manifest has a closed list of keys (docs/reference/manifest.md); only `[lane.NAME]` takes more, "
+        "which the lane checks. A key that is not known is refused, because a misspelt one would change "
+        "nothing and say nothing.",
+    ),
+    "ATL0202": CodeInfo(
+        "wrong type in the manifest",
+        "The key takes another type than the one written; both are named.",
+    ),
+    "ATL0203": CodeInfo(
+        "unknown value in the manifest",
+        "The key takes one of a closed list of words; they are listed.",
+    ),
+    "ATL0204": CodeInfo(
+        "the manifest is beyond a bound",
+        "Manifests are read with bounds on size, nesting, length of dotted keys and number of values, so "
+        "that no file can take long to read.",
+    ),
+    "ATL0205": CodeInfo(
+        "the manifest is not TOML",
+        "The text breaks the rules of TOML 1.0 at the place shown.",
+    ),
+    "ATL0206": CodeInfo(
+        "a required key is missing",
+        "The table needs the key. In `pyproject.toml`, `name`, `version`, `description`, `license` and "
+        "`python` are taken from `[project]` where it states them.",
+    ),
+    "ATL0207": CodeInfo(
+        "one project has two manifests",
+        "A folder has `atoll.toml` and a `[tool.atoll]` table in `pyproject.toml`. Nothing says which of "
+        "them counts, so neither is taken.",
+    ),
+    "ATL0208": CodeInfo(
+        "no manifest was found",
+        "Neither the folder nor any folder above it has `atoll.toml` or `[tool.atoll]` in `pyproject.toml`.",
+    ),
+    "ATL0209": CodeInfo(
+        "not a version specifier",
+        "`requires-atoll` is a specifier as in PEP 440, such as `>=0.1,<2`.",
+    ),
+    "ATL0210": CodeInfo(
+        "the package asks for another Atoll",
+        "`requires-atoll` of the package does not contain the version that reads it. Only this package is "
+        "refused, never the index it came from.",
+    ),
+    "ATL0211": CodeInfo(
+        "a name or value that cannot be used",
+        "The value is of the right type and still cannot be used in its place; what is allowed is named.",
+    ),
+    "ATL0212": CodeInfo(
+        "a key without effect",
+        "The key says something only for another kind of target. It is refused, because the author expects "
+        "something of it.",
+    ),
+    "ATL0213": CodeInfo(
+        "a name that does not exist",
+        "One table names another one that the manifest does not have; those that exist are listed.",
+    ),
+    "ATL0214": CodeInfo(
+        "a path leaves the project",
+        "Paths in the manifest are relative to the project root, use forward slashes and stay below it. "
+        "A glob, a folder, or what a symbolic link resolves to leads elsewhere.",
+    ),
+    "ATL0215": CodeInfo(
+        "a choice of exactly one",
+        "The table needs exactly one of several keys: a dependency has `path` or `index`, a link has `name`, "
+        "`pkg-config` or `cmake`.",
+    ),
+}

@@ -1,0 +1,49 @@
+"""What did the author write? `atoll.toml`, or `[tool.atoll]` in `pyproject.toml`, as one checked value.
+
+Words: a *manifest* is the whole file as frozen values; an *overlay* is a table under a `cfg(…)`
+predicate; a *constraint* is the `accel` of a source entry. Which devices a set names is
+:mod:`atoll.accel`'s; which actions follow is :mod:`atoll.build`'s.
+"""
+
+from atoll.manifest.model import (
+    Boundary,
+    Build,
+    Data,
+    Dependency,
+    Feature,
+    LaneTable,
+    Link,
+    Manifest,
+    Package,
+    Profile,
+    RuntimeArtifact,
+    Shape,
+    Source,
+    Storage,
+    Target,
+    TargetKind,
+    Variant,
+)
+from atoll.manifest.read import find, read
+
+__all__ = [
+    "Boundary",
+    "Build",
+    "Data",
+    "Dependency",
+    "Feature",
+    "LaneTable",
+    "Link",
+    "Manifest",
+    "Package",
+    "Profile",
+    "RuntimeArtifact",
+    "Shape",
+    "Source",
+    "Storage",
+    "Target",
+    "TargetKind",
+    "Variant",
+    "find",
+    "read",
+]
