@@ -14,7 +14,6 @@ from atoll.diagnostics import Span
 from atoll.ir import ops
 from atoll.ir.types import BF16, BOOL, F16, F32, I32, I64, Kind, Scalar
 
-
 # --- expressions -------------------------------------------------------------------------------
 
 

@@ -1,0 +1,171 @@
+"""07xx: kernels and KIR. Emitters have theirs in their own module of this folder."""
+
+from atoll.diagnostics.codes import CodeInfo
+
+CODES = {
+    "ATL0701": CodeInfo(
+        "not KIR text",
+        "The text form of KIR could not be read. docs/reference/kir.md has its grammar.",
+    ),
+    "ATL0702": CodeInfo(
+        "not valid KIR",
+        "A module breaks a rule that every emitter relies on: a type, a name, a definition before use, or "
+        "the place of a statement. A front end that made it has a bug; please report it.",
+    ),
+    "ATL0703": CodeInfo(
+        "a barrier that not every work-item reaches",
+        "Work-items of one group that wait at different barriers, or not at all, hang a device. Whether "
+        "they all arrive is derived from the ids: a condition that depends on global_id, local_id or on "
+        "memory the kernel writes may differ between them.",
+    ),
+    "ATL0710": CodeInfo(
+        "Python that a kernel cannot hold",
+        "The statement or expression has no meaning on a device, or none that is Python's. The sentence "
+        "says which, and the reference lists what kernels may hold.",
+    ),
+    "ATL0711": CodeInfo(
+        "a name that means nothing to a kernel",
+        "The name is not defined where the kernel was written, or it is a value that cannot enter one. "
+        "Kernels read their parameters, their own locals, captured numbers, and device functions.",
+    ),
+    "ATL0712": CodeInfo(
+        "a parameter without a usable type",
+        "Every parameter of a kernel or device function needs an annotation: a scalar such as f32, or "
+        "view[f32] or view[f32, 2].",
+    ),
+    "ATL0713": CodeInfo(
+        "two types that do not go together",
+        "Types join as in NumPy 2 where that is exact (i32 with i64); an integer and a float, or u64 and a "
+        "signed integer, do not. Convert one of them: f32(i).",
+    ),
+    "ATL0714": CodeInfo(
+        "a name changes its type",
+        "A local has one type, from its first assignment. Convert the value, or use a second name.",
+    ),
+    "ATL0715": CodeInfo(
+        "a name may be read before it is assigned",
+        "On some way to this line nothing was assigned to the name; Python would raise UnboundLocalError "
+        "there. The variable of a loop is unbound where the loop runs zero times. Assign it before.",
+    ),
+    "ATL0716": CodeInfo(
+        "a condition that is no bool",
+        "Python takes any value as a condition, a kernel takes a bool: write `n != 0`. `and`, `or` and "
+        "`not` take bools too.",
+    ),
+    "ATL0717": CodeInfo(
+        "`/` on integers",
+        "Python's `/` gives a float of 64 bits, which a kernel never makes silently. Use `//`, or convert "
+        "first: `f32(a) / f32(b)`.",
+    ),
+    "ATL0718": CodeInfo(
+        "a literal that does not fit",
+        "A literal takes the type of what it meets, as in NumPy 2, and must be one of its values.",
+    ),
+    "ATL0719": CodeInfo(
+        "device functions call each other in a circle",
+        "Devices have no call stack to rely on. Write a loop.",
+    ),
+    "ATL0720": CodeInfo(
+        "a function that is not marked",
+        "A kernel may call functions marked with `@atoll.device`, the functions of `atoll` and those of "
+        "`math` that atoll has. Mark the function.",
+    ),
+    "ATL0721": CodeInfo(
+        "a captured value that cannot enter a kernel",
+        "Numbers from around a kernel become constants of it. Arrays and other objects do not: pass them "
+        "as arguments.",
+    ),
+    "ATL0722": CodeInfo(
+        "a reserved name",
+        "Names that start with `atoll_v` and a number belong to Atoll; tools find kernels by them.",
+    ),
+    "ATL0723": CodeInfo(
+        "the source of a function is not at hand",
+        "Kernels are compiled from their source text. A function made by `exec` without an entry in "
+        "`linecache` has none.",
+    ),
+    "ATL0724": CodeInfo(
+        "a wrong index",
+        "A view of rank r takes r integers: `x[i, j]`. A literal negative index counts from the end; a "
+        "slice is taken outside the kernel.",
+    ),
+    "ATL0725": CodeInfo(
+        "a wrong call",
+        "The function takes other arguments.",
+    ),
+    "ATL0726": CodeInfo(
+        "nested too deep",
+        "Expressions and blocks may be nested a hundred deep. Split the expression over several names.",
+    ),
+    "ATL0727": CodeInfo(
+        "a wrong return",
+        "A kernel returns nothing; a device function returns one scalar on every way through it.",
+    ),
+    "ATL0728": CodeInfo(
+        "a wrong launch contract",
+        "`block=` takes one to three positive sizes whose product is at most 1024.",
+    ),
+    "ATL0740": CodeInfo(
+        "a kernel file without a kernel",
+        "A file listed as a device unit must define a `@kernel` at module level.",
+    ),
+    "ATL0741": CodeInfo(
+        "two kernels of one name",
+        "Two kernels of one program would export one symbol. Rename one of them.",
+    ),
+    "ATL0742": CodeInfo(
+        "a kernel file could not be imported",
+        "The build imports a kernel file in a process of its own; the end of its traceback is shown. "
+        "Imports of packages that are only there at run time belong inside functions.",
+    ),
+    "ATL0743": CodeInfo(
+        "a kernel file took too long to import",
+        "The import is stopped after the time that is named. Do no work at module level.",
+    ),
+    "ATL0744": CodeInfo(
+        "a kernel that cannot be shipped",
+        "A kernel compiled ahead of time needs a work-group size where it waits at a barrier or uses "
+        "shared memory: write `@kernel(block=256)`.",
+    ),
+    "ATL0750": CodeInfo(
+        "an index out of bounds",
+        "The oracle ran the kernel's body in Python and an index left its array. On a device the same "
+        "access reads or destroys something else.",
+    ),
+    "ATL0751": CodeInfo(
+        "a race",
+        "Two work-items touch one element without a barrier between them and at least one writes. The "
+        "result depends on the order.",
+    ),
+    "ATL0752": CodeInfo(
+        "work-items of one group wait at different places",
+        "The oracle saw work-items of a group reach different barriers, or end while others wait.",
+    ),
+    "ATL0753": CodeInfo(
+        "shared memory read before it was written",
+        "Shared memory has no initial contents.",
+    ),
+    "ATL0754": CodeInfo(
+        "an operation without a result in Python",
+        "The oracle met a division by zero or a shift by a negative or too large count. Devices give the "
+        "values that docs/reference/kir.md states, Python gives none.",
+    ),
+    "ATL0760": CodeInfo(
+        "an argument that does not fit its parameter",
+        "The number, type, shape, layout or range of an argument is not what the kernel's signature says.",
+    ),
+    "ATL0761": CodeInfo(
+        "a launch that a kernel does not allow",
+        "A kernel with a barrier runs whole work-groups, so its domain must be a multiple of the block; a "
+        "contract `block=` fixes the block; a dimension holds at most 2**31 - 1 work-items.",
+    ),
+    "ATL0762": CodeInfo(
+        "a captured number changed",
+        "The kernel was compiled with another value of a number that it captures. Pass it as an argument, "
+        "or make a new kernel.",
+    ),
+    "ATL0763": CodeInfo(
+        "no such kernel or stage",
+        "The file has no kernel of that name, or the target has no stage of that name.",
+    ),
+}
