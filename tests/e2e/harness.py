@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: a scrubbed machine, projects copied aside, wheels installed in fresh environments."""
+"""What the end-to-end tests share: a scrubbed machine, copied projects, wheels in fresh environments."""
 
 from __future__ import annotations
 
