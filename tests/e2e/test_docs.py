@@ -125,6 +125,6 @@ def test_no_block_of_commands_hides_under_another_language() -> None:
 
 
 def test_generated_pages_are_current() -> None:
-    program = [sys.executable, ROOT / "tools" / "reference.py", "--check"]
+    program = [sys.executable, str(ROOT / "tools" / "reference.py"), "--check"]
     done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

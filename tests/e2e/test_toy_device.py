@@ -1,4 +1,4 @@
-"""A foreign device, brought by one package through the five doors, goes the whole way with the engine untouched."""
+"""A foreign device, brought by one package through the five doors, goes the whole way."""
 
 from __future__ import annotations
 
