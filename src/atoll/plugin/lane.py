@@ -44,6 +44,7 @@ class Unit:
         includes: Include folders relative to the project root.
         force_include: Generated headers to include before the first line, relative to the root.
         position_independent: True where the object may enter a shared object.
+        hidden: True where symbols stay inside the image unless a declaration makes them visible.
     """
 
     path: str
@@ -56,6 +57,7 @@ class Unit:
     includes: tuple[str, ...] = ()
     force_include: tuple[str, ...] = ()
     position_independent: bool = True
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +121,8 @@ class DataProduct:
     Attributes:
         path: The file the lane's action writes.
         unit: The unit it was made from; its path names the accessor.
-        backend / entry_point: What the bytes are for, recorded beside them.
+        backend / entry_point / form: What the bytes are for, recorded beside them; `form` is the
+            stage that an emitter would name (``spirv``, ``text``).
         declared: True where readers cannot see the backend in the bytes.
     """
 
@@ -127,6 +130,7 @@ class DataProduct:
     unit: Unit
     backend: str
     entry_point: str = "main"
+    form: str = ""
     declared: bool = False
 
 

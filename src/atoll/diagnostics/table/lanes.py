@@ -1,0 +1,75 @@
+"""0500-0549: lanes."""
+
+from atoll.diagnostics.codes import CodeInfo
+
+CODES = {
+    "ATL0500": CodeInfo(
+        "no host compiler",
+        "The host lane needs a C++ compiler on PATH, or the one that `[lane.host] compiler` names. "
+        "Compilers are looked up in the environment of the build and nowhere else.",
+    ),
+    "ATL0501": CodeInfo(
+        "a general flag that would offload code",
+        "The flag moves parts of ordinary translation units to a device. No unit of the project can be "
+        "named, matched or measured for it, so no island exists; docs/explanation/no-island.md says more.",
+    ),
+    "ATL0502": CodeInfo(
+        "an extension that its lane refuses",
+        "The lane knows the extension and cannot compile it as it stands: a shader whose name states no "
+        "stage, or a C++ module interface before modules are supported.",
+    ),
+    "ATL0503": CodeInfo(
+        "an entry with neither an architecture nor a floor",
+        "The lane compiles ahead of time and must be told for what. Which devices a product serves is a "
+        "decision of its author, never an accident of the machine it was built on.",
+    ),
+    "ATL0504": CodeInfo(
+        "the toolkit does not meet the version asked for",
+        "The version of an entry is a request: a toolkit of that major version and at least that minor "
+        "version. What is at hand does not meet it.",
+    ),
+    "ATL0505": CodeInfo(
+        "a pin that the lane cannot serve",
+        "`[lane.NAME] version` pins a payload that the lane does not know, or one below the oldest that it "
+        "can drive.",
+    ),
+    "ATL0506": CodeInfo(
+        "no host compiler within the toolkit's bound",
+        "The toolkit states in its own headers which host compilers it accepts, and none at hand is one.",
+    ),
+    "ATL0507": CodeInfo(
+        "a stage of the device compiler is missing",
+        "The device compiler drives further programs, and one of them does not exist. The note names it "
+        "and the package that brings it.",
+    ),
+    "ATL0508": CodeInfo(
+        "an architecture that cannot be compiled for",
+        "The lane's rules or the device compiler itself refuse the architecture.",
+    ),
+    "ATL0509": CodeInfo(
+        "a compiler that is named is not there",
+        "`[lane.NAME] compiler` names a program that does not exist, cannot be started, or is not a "
+        "compiler that the lane drives.",
+    ),
+    "ATL0511": CodeInfo(
+        "a version that the shader compiler does not know",
+        "The compiler lists the environments it can target, and the one asked for is not among them.",
+    ),
+    "ATL0512": CodeInfo(
+        "an option that the lane does not have",
+        "`[lane.NAME]` holds a key that the lane does not know, or a value of the wrong kind.",
+    ),
+    "ATL0513": CodeInfo(
+        "a platform that a lane does not serve",
+        "The vendor publishes no toolchain for the host, or the lane has no plan for it.",
+    ),
+    "ATL0514": CodeInfo(
+        "a backend that the lane does not compile for",
+        "A source entry's constraint sends a unit to a lane for a backend that is not its own.",
+    ),
+    "ATL0515": CodeInfo(
+        "sources that were not checked offline",
+        "The device brings the compiler of this language. A checker would have shown errors at build time, "
+        "and none is installed; nothing else changes.",
+    ),
+}

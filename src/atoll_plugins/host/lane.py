@@ -1,0 +1,220 @@
+"""The lane of the host compiler: C and C++ units, links, archives, Python extension modules.
+
+Its units are not device units. Which compiler is taken is :mod:`atoll_plugins.host.compilers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from atoll.accel import BackendRules
+from atoll.diagnostics import Diagnostic
+from atoll.errors import LaneError
+from atoll.graph import Action, Role
+from atoll.plugin import (
+    LanePlan,
+    LaneRequest,
+    LaneStatus,
+    LinkRequest,
+    ObjectProduct,
+    ToolChoice,
+    Unit,
+    UnitKind,
+)
+from atoll.plugin.options import check_options, list_option, text_option
+from atoll.plugin.tools import output_path
+from atoll.store import Payload
+from atoll_plugins.host.compilers import Compiler, choose, identity, stages
+from atoll_plugins.host.linking import plan_link
+
+OPTIONS = ("compiler", "flags")
+# Flags that would move code of ordinary units to a device: no unit, so no island.
+_OFFLOAD = ("-fopenmp-targets", "-foffload", "-stdpar", "--stdpar", "-fsycl", "--hipstdpar")
+_UNITS = (".c", ".cc", ".cpp", ".cxx")
+_HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp")
+
+
+class HostLane:
+    """Compiles and links with g++ or clang."""
+
+    name = "host"
+    extensions: Mapping[str, UnitKind] = {
+        **dict.fromkeys(_UNITS, UnitKind.UNIT),
+        **dict.fromkeys(_HEADERS, UnitKind.HEADER),
+        ".cppm": UnitKind.REFUSED,
+    }
+    backends: Mapping[str, BackendRules] = {}
+
+    def payloads(self, request: LaneRequest) -> tuple[Payload, ...]:
+        """Return nothing: the host compiler is the host's."""
+        return ()
+
+    def plan(self, request: LaneRequest) -> LanePlan:
+        """Return one object for each unit.
+
+        Raises:
+            LaneError: Where there is no compiler, a flag offloads, or a unit is a module interface.
+        """
+        check_options(self.name, request, OPTIONS)
+        _refuse_modules(request)
+        _refuse_offload(request)
+        if not request.units:
+            return LanePlan()
+        compiler, tool = chosen(request)
+        key = identity(compiler, request.environment)
+        programs = tuple(str(path) for path in stages(compiler, request.environment))
+        built = [_compile(request, unit, compiler, key, programs) for unit in request.units]
+        return LanePlan(
+            actions=tuple(action for action, _ in built),
+            objects=tuple(product for _, product in built),
+            tools=(tool,),
+            planner_inputs=programs,
+        )
+
+    def link(self, link: LinkRequest) -> LanePlan:
+        """Return the actions of one link or archive."""
+        _refuse_offload(link.request)
+        compiler, tool = chosen(link.request)
+        return plan_link(link, compiler, tool)
+
+    def status(self, environment: Mapping[str, str], stored: frozenset[str]) -> LaneStatus:
+        """Say which compiler would be taken."""
+        found = choose(None, environment)
+        if found is None:
+            return LaneStatus(
+                lane=self.name,
+                can_build=False,
+                reason="no g++ and no clang++ on PATH",
+                fix="install g++ (Debian: apt-get install g++)",
+            )
+        return LaneStatus(lane=self.name, found=str(found[0]), can_build=True)
+
+
+def chosen(request: LaneRequest) -> tuple[Compiler, ToolChoice]:
+    """Return the host compiler of a build and how it is recorded.
+
+    Raises:
+        LaneError: Where there is none.
+    """
+    if request.host != "linux":
+        raise LaneError(
+            Diagnostic(
+                code="ATL0513",
+                message=f"the lane `host` has no plan for `{request.host}`",
+                notes=("it plans for: linux", f"this build is for: {request.host}"),
+            )
+        )
+    wanted = text_option("host", request, "compiler") if "compiler" in request.options else None
+    found = choose(wanted, request.environment)
+    if found is None:
+        raise LaneError(_no_compiler(wanted, request.environment))
+    compiler, why = found
+    return compiler, ToolChoice(
+        name="host compiler", path=str(compiler.cxx), version=f"{compiler.family} {compiler.version}", why=why
+    )
+
+
+def _no_compiler(wanted: str | None, environment: Mapping[str, str]) -> Diagnostic:
+    path = f"PATH is: {environment.get('PATH') or '(empty)'}"
+    if wanted is not None:
+        return Diagnostic(
+            code="ATL0509",
+            message=f"the host compiler `{wanted}` is not there or is no C++ compiler",
+            notes=(f"`[lane.host] compiler` names: {wanted}", path),
+            hint="name an installed compiler, or remove the key",
+        )
+    return Diagnostic(
+        code="ATL0500",
+        message="no host compiler was found",
+        notes=("looked for: g++, g++-N, clang++, clang++-N", path),
+        hint="install g++ (Debian: apt-get install g++), or set `[lane.host] compiler`",
+    )
+
+
+def _refuse_modules(request: LaneRequest) -> None:
+    modules = [unit for unit in request.units if PurePosixPath(unit.path).suffix == ".cppm"]
+    if modules:
+        raise LaneError(
+            *(
+                Diagnostic(
+                    code="ATL0502",
+                    message=f"`{unit.path}` is a C++ module interface, which this version cannot build",
+                    notes=(f"the lane `host` builds: {' '.join(_UNITS)}", f"target: {unit.target}"),
+                    hint="put the declarations into a header for now",
+                )
+                for unit in modules
+            )
+        )
+
+
+def _refuse_offload(request: LaneRequest) -> None:
+    given = [("cflags", flag) for flag in request.cflags] + [("cxxflags", flag) for flag in request.cxxflags]
+    given += [("flags", flag) for flag in list_option("host", request, "flags")]
+    given += [(unit.path, flag) for unit in request.units for flag in unit.flags]
+    wrong = [(place, flag) for place, flag in given if is_offload(flag)]
+    if wrong:
+        raise LaneError(*(_offload(place, flag) for place, flag in dict.fromkeys(wrong)))
+
+
+def is_offload(flag: str) -> bool:
+    """Tell whether a general flag moves code of ordinary units to a device."""
+    if flag.startswith(("-foffload=disable", "-foffload-options")):
+        return False
+    return any(flag == word or flag.startswith((f"{word}=", f"{word}-")) for word in _OFFLOAD)
+
+
+def _offload(place: str, flag: str) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0501",
+        message=f"the flag `{flag}` would move code of ordinary units to a device",
+        notes=(f"it stands in: {place}", "no unit can be named for it, so no island exists"),
+        hint="put the device code into units of a lane; docs/explanation/no-island.md says why",
+    )
+
+
+def _compile(
+    request: LaneRequest, unit: Unit, compiler: Compiler, key: str, programs: tuple[str, ...]
+) -> tuple[Action, ObjectProduct]:
+    out = output_path(request.build, "host", unit.target, unit.path) + ".o"
+    depfile = out[:-2] + ".d"
+    is_c = unit.path.endswith(".c")
+    driver = compiler.cc if is_c else compiler.cxx
+    argv = (
+        str(driver),
+        *(request.cflags if is_c else (f"-std={request.cxx_standard}", *request.cxxflags)),
+        *compile_flags(request, unit),
+        *list_option("host", request, "flags"),
+        *unit.flags,
+        *("-MD", "-MF", depfile, "-c", unit.path, "-o", out),
+    )
+    action = Action(
+        name=f"host {unit.target} {unit.path}",
+        argv=argv,
+        inputs=(unit.path, *unit.force_include, *programs),
+        outputs=(out,),
+        role=Role.OBJECT,
+        depfile=depfile,
+        env=tool_environment(request),
+        key=key,
+        description=f"compile {unit.path}",
+    )
+    return action, ObjectProduct(path=out, unit=unit)
+
+
+def compile_flags(request: LaneRequest, unit: Unit) -> tuple[str, ...]:
+    """Return what every unit is compiled with: profile, hygiene, includes, defines."""
+    flags = [f"-O{request.optimise}", *(("-g",) if request.debug else ("-DNDEBUG",))]
+    flags += ["-ffp-contract=off"]
+    flags += ["-fPIC"] if unit.position_independent else []
+    flags += ["-fvisibility=hidden"] if unit.hidden else []
+    flags += [f"-I{folder}" for folder in unit.includes]
+    flags += [f"-D{define}" for define in unit.defines]
+    for header in unit.force_include:
+        flags += ["-include", header]
+    return tuple(flags)
+
+
+def tool_environment(request: LaneRequest) -> tuple[tuple[str, str], ...]:
+    """Return what an action of a host compiler sees: the PATH it was chosen on, and the C locale."""
+    return (("LC_ALL", "C"), ("PATH", request.environment.get("PATH", "")))

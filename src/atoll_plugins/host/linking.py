@@ -1,0 +1,97 @@
+"""How does the host compiler link: an executable, a shared object, an archive, a Python extension?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import LaneError
+from atoll.graph import Action, Role
+from atoll.plugin import LanePlan, LinkRequest, ToolChoice
+from atoll.plugin.tools import find_program
+from atoll_plugins.host.compilers import Compiler, identity, stages
+
+_WRITES = str(Path(__file__).with_name("writes.py"))
+# What a link adds by kind. A Python extension leaves the interpreter's symbols undefined; everything else
+# that is shared must be whole. Symbols of static archives never leave the image.
+_KIND = {
+    "executable": (),
+    "shared": ("-shared", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL"),
+    "module": ("-shared", "-Wl,--exclude-libs,ALL"),
+}
+
+
+def plan_link(link: LinkRequest, compiler: Compiler, tool: ToolChoice) -> LanePlan:
+    """Return the actions of one link."""
+    request = link.request
+    key = identity(compiler, request.environment)
+    programs = tuple(str(path) for path in stages(compiler, request.environment))
+    if link.kind == "static":
+        return _archive(link, key)
+    script = _script(link)
+    argv = (
+        str(compiler.cxx),
+        *_KIND[link.kind],
+        "-Wl,--as-needed",
+        "-Wl,--build-id=sha1",
+        *((f"-Wl,--version-script={script.outputs[0]}",) if script else ()),
+        *("-o", link.output),
+        *link.inputs,
+        *link.args,
+    )
+    action = Action(
+        name=f"link {link.output}",
+        argv=argv,
+        inputs=(*link.inputs, *(script.outputs if script else ()), *programs),
+        outputs=(link.output,),
+        role=Role.LINK,
+        env=(("LC_ALL", "C"), ("PATH", request.environment.get("PATH", ""))),
+        key=key,
+        description=f"link {link.output}",
+    )
+    return LanePlan(actions=(*((script,) if script else ()), action), tools=(tool,), planner_inputs=programs)
+
+
+def _archive(link: LinkRequest, key: str) -> LanePlan:
+    ar = find_program("ar", link.request.environment)
+    if ar is None:
+        raise LaneError(
+            Diagnostic(
+                code="ATL0507",
+                message="the archiver `ar` is not there",
+                notes=(f"PATH is: {link.request.environment.get('PATH') or '(empty)'}",),
+                hint="install binutils",
+            )
+        )
+    action = Action(
+        name=f"archive {link.output}",
+        argv=(*_python(), _WRITES, "archive", link.output, str(ar), *link.inputs),
+        inputs=(*link.inputs, str(ar.resolve()), _WRITES),
+        outputs=(link.output,),
+        role=Role.LINK,
+        key=key,
+        description=f"archive {link.output}",
+    )
+    tool = ToolChoice(name="archiver", path=str(ar), version="", why="the one on PATH")
+    return LanePlan(actions=(action,), tools=(tool,), planner_inputs=(str(ar.resolve()),))
+
+
+def _script(link: LinkRequest) -> Action | None:
+    if link.exports is None:
+        return None
+    out = f"{link.output}.exports"
+    names = [f"  {name};" for name in sorted(link.exports)]
+    shown = ["global:", *names] if names else []
+    return Action(
+        name=f"exports {link.output}",
+        argv=(*_python(), _WRITES, "lines", out, "{", *shown, "local: *;", "};"),
+        inputs=(_WRITES,),
+        outputs=(out,),
+        role=Role.SOURCE,
+        description=f"list the exports of {link.output}",
+    )
+
+
+def _python() -> tuple[str, ...]:
+    return (sys.executable, "-I", "-S")

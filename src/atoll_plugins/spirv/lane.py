@@ -1,0 +1,201 @@
+"""The lane of shaders: GLSL by stage → one SPIR-V module each, embedded as data.
+
+The compiler is :mod:`atoll_plugins.spirv.compilers`; what a version of the API means is
+:mod:`atoll_plugins.spirv.rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from atoll.accel import BackendRules
+from atoll.diagnostics import Diagnostic
+from atoll.errors import LaneError
+from atoll.graph import Action, Role
+from atoll.plugin import DataProduct, LanePlan, LaneRequest, LaneStatus, ToolChoice, Unit, UnitKind
+from atoll.plugin.options import check_options, list_option, text_option
+from atoll.plugin.tools import find_program, fingerprint, output_path
+from atoll.store import Payload
+from atoll_plugins.spirv.compilers import PAYLOAD, GlslCompiler, on_host, read_compiler, read_payload
+from atoll_plugins.spirv.rules import VulkanRules
+
+OPTIONS = ("compiler", "version", "flags")
+# The environment taken where the entry states no version.
+PINNED = "1.2"
+STAGES = (
+    *("comp", "vert", "frag", "geom", "tesc", "tese", "mesh", "task"),
+    *("rgen", "rint", "rahit", "rchit", "rmiss", "rcall"),
+)
+
+
+class SpirvLane:
+    """Compiles shaders with glslangValidator or glslc."""
+
+    name = "spirv"
+    extensions: Mapping[str, UnitKind] = {
+        **{f".{stage}": UnitKind.UNIT for stage in STAGES},
+        ".glsl": UnitKind.REFUSED,
+        ".hlsl": UnitKind.REFUSED,
+    }
+    backends: Mapping[str, BackendRules] = {"vulkan": VulkanRules()}
+
+    def payloads(self, request: LaneRequest) -> tuple[Payload, ...]:
+        """Return the compiler's wheels where the set needs one and the host has none."""
+        check_options(self.name, request, OPTIONS)
+        if not request.units or request.accel.get("vulkan") is None:
+            return ()
+        _refuse_stageless(request)
+        named = text_option(self.name, request, "compiler")
+        if named == "payload":
+            return (PAYLOAD,)
+        return () if named is not None or on_host(request.environment) is not None else (PAYLOAD,)
+
+    def plan(self, request: LaneRequest) -> LanePlan:
+        """Return one module for each shader.
+
+        Raises:
+            LaneError: For a name without a stage, a compiler that is not there, and an environment that
+                it does not know.
+        """
+        check_options(self.name, request, OPTIONS)
+        if not request.units:
+            return LanePlan()
+        _refuse_stageless(request)
+        compiler, why = _compiler(request)
+        _check_versions(request, compiler)
+        key = f"{fingerprint(compiler.programs)} {compiler.digest}"
+        built = [_compile(request, unit, compiler, key) for unit in request.units]
+        return LanePlan(
+            actions=tuple(action for action, _ in built),
+            data=tuple(product for _, product in built),
+            tools=(
+                ToolChoice(
+                    name="shader compiler", path=str(compiler.path), version=compiler.version, why=why
+                ),
+            ),
+            planner_inputs=tuple(str(path) for path in compiler.programs),
+        )
+
+    def status(self, environment: Mapping[str, str], stored: frozenset[str]) -> LaneStatus:
+        """Say whether the host has a compiler, or the store."""
+        path = on_host(environment)
+        found = read_compiler(path, environment) if path else None
+        have = PAYLOAD.name in stored
+        payload = f"{PAYLOAD.name} ({'in the store' if have else 'not in the store'})"
+        if found is not None:
+            text = f"{found.path.name} {found.version} at {found.path}"
+            return LaneStatus(lane=self.name, found=text, payload=payload, can_build=True)
+        return LaneStatus(
+            lane=self.name,
+            payload=payload,
+            can_build=True if have else None,
+            reason="" if have else "no glslangValidator and no glslc on PATH; the payload is not fetched yet",
+            fix="" if have else f"atoll toolchain add {PAYLOAD.name}, or install glslang-tools",
+        )
+
+
+def _refuse_stageless(request: LaneRequest) -> None:
+    wrong = [unit for unit in request.units if PurePosixPath(unit.path).suffix.lstrip(".") not in STAGES]
+    if wrong:
+        raise LaneError(
+            *(
+                Diagnostic(
+                    code="ATL0502",
+                    message=f"the name of `{unit.path}` states no shader stage",
+                    notes=(f"stages are stated by extension: {' '.join('.' + stage for stage in STAGES)}",),
+                    hint="rename it to its stage; a file that is only included needs no source entry",
+                )
+                for unit in wrong
+            )
+        )
+
+
+def _compiler(request: LaneRequest) -> tuple[GlslCompiler, str]:
+    named = text_option("spirv", request, "compiler")
+    stored = request.tools.get(PAYLOAD.name)
+    if stored is not None and (named is None or named == "payload"):
+        found, why = read_payload(stored.root, stored.digest), stored.why
+        where = str(stored.root)
+    else:
+        path = find_program(named, request.environment) if named else on_host(request.environment)
+        found = read_compiler(path, request.environment) if path else None
+        why = f"the project names `{named}`" if named else "the first GLSL compiler on PATH"
+        where = f"PATH is: {request.environment.get('PATH') or '(empty)'}"
+    if found is None:
+        raise LaneError(
+            Diagnostic(
+                code="ATL0509",
+                message="the shader compiler is not there or is none that the lane drives",
+                notes=(f"asked for: {named or 'glslangValidator, glslc, or the payload'}", where),
+                hint='name glslangValidator or glslc, or write `[lane.spirv] compiler = "payload"`',
+            )
+        )
+    return found, why
+
+
+def environment_of(unit: Unit) -> str:
+    """Return the target environment of a unit: its entry's version, else the lane's pinned one."""
+    version = unit.entry.version if unit.entry else None
+    return f"vulkan{version or PINNED}"
+
+
+def _check_versions(request: LaneRequest, compiler: GlslCompiler) -> None:
+    asked = sorted({environment_of(unit) for unit in request.units})
+    unknown = [name for name in asked if compiler.environments and name not in compiler.environments]
+    known = ", ".join(sorted(compiler.environments))
+    if unknown:
+        raise LaneError(
+            *(
+                Diagnostic(
+                    code="ATL0511",
+                    message=f"the shader compiler does not know the environment `{name}`",
+                    notes=(
+                        f"the build asks for: {name}",
+                        f"{compiler.path.name} {compiler.version} knows: {known}",
+                    ),
+                    hint="ask for one of them, or name a newer compiler with `[lane.spirv] compiler`",
+                )
+                for name in unknown
+            )
+        )
+
+
+def _compile(
+    request: LaneRequest, unit: Unit, compiler: GlslCompiler, key: str
+) -> tuple[Action, DataProduct]:
+    out = output_path(request.build, "spirv", unit.target, unit.path) + ".spv"
+    flags = list_option("spirv", request, "flags")
+    spell = _glslang if compiler.family == "glslang" else _shaderc
+    action = Action(
+        name=f"spirv {unit.target} {unit.path}",
+        argv=(str(compiler.path), *spell(request, unit, out), *flags, *unit.flags, "-o", out, unit.path),
+        inputs=(unit.path, *(str(path) for path in compiler.programs)),
+        outputs=(out,),
+        role=Role.ARTIFACT,
+        depfile=f"{out}.d",
+        # shaderc writes names as they are (google/shaderc#1220).
+        depfile_style="make" if compiler.family == "glslang" else "raw",
+        env=(("LC_ALL", "C"), *compiler.env),
+        key=key,
+        description=f"compile {unit.path} for {environment_of(unit)}",
+    )
+    return action, DataProduct(path=out, unit=unit, backend="vulkan", form="spirv")
+
+
+def _glslang(request: LaneRequest, unit: Unit, out: str) -> tuple[str, ...]:
+    return (
+        *("-V", "--quiet", "--target-env", environment_of(unit), "--depfile", f"{out}.d"),
+        *(("-g",) if request.debug else ()),
+        *(f"-I{folder}" for folder in unit.includes),
+        *(f"-D{define}" for define in unit.defines),
+    )
+
+
+def _shaderc(request: LaneRequest, unit: Unit, out: str) -> tuple[str, ...]:
+    return (
+        *(f"--target-env={environment_of(unit)}", "-MD", "-MF", f"{out}.d"),
+        *(("-g",) if request.debug else ()),
+        *(part for folder in unit.includes for part in ("-I", folder)),
+        *(f"-D{define}" for define in unit.defines),
+    )
