@@ -22,7 +22,16 @@ from atoll.accel import AccelSet
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaneError
 from atoll.graph import Action
-from atoll.plugin import Lane, LanePlan, LaneRequest, LaneStatus, UnitKind
+from atoll.plugin import (
+    DataProduct,
+    Lane,
+    LanePlan,
+    LaneRequest,
+    LaneStatus,
+    ObjectProduct,
+    SourceProduct,
+    UnitKind,
+)
 
 LaneCheck = Callable[[Lane, LaneRequest], None]
 
@@ -116,6 +125,7 @@ def every_unit_is_read_and_makes_a_product(lane: Lane, request: LaneRequest) -> 
     plan = lane.plan(request)
     read = {path for action in plan.actions for path in action.inputs}
     written = {path for action in plan.actions for path in action.outputs}
+    products: list[ObjectProduct | DataProduct | SourceProduct]
     products = [*plan.objects, *plan.data, *plan.sources]
     for unit in request.units:
         assert unit.path in read, f"no action reads {unit.path}"

@@ -177,7 +177,7 @@ def code_flags(unit: Unit) -> tuple[str, ...]:
     assert unit.entry is not None
     flags: list[str] = []
     for arch in sorted(archs_of(unit)):
-        level = arch.removeprefix("sm_")
+        level = arch.rpartition("_")[2]
         flags += ["-gencode", f"arch=compute_{level},code={arch}"]
     floor = unit.entry.floor
     if floor is not None:
