@@ -1,0 +1,86 @@
+"""What do many findings say together? One set, the facts that must hold, what is only declared.
+
+Archs of one backend are alternatives, so they are joined. A version is a floor for who runs it, so the
+greatest counts; a portable floor is what the least form needs, so the least counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from atoll.accel import AccelSet, Entry, Floor, Version
+from atoll.artifact import Fact, Finding
+
+HOST = "abi."
+_VERSION = re.compile(r"\d{1,9}(\.\d{1,9}){0,7}")
+_BACKEND = re.compile(r"[a-z]([a-z_-]*[a-z])?")
+_ARCH = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.:+-]*[A-Za-z0-9+-])?")
+
+
+def fault(finding: Finding) -> str | None:
+    """Return why a finding cannot enter a set, or None where it can."""
+    if not finding.backend:
+        return finding.note or "device code of an unknown form"
+    if not _BACKEND.fullmatch(finding.backend) or len(finding.backend) > 64:
+        return f"a backend that no set can spell: {finding.backend[:64]!r}"
+    if finding.arch and (not _ARCH.fullmatch(finding.arch) or len(finding.arch) > 128):
+        return f"an architecture that no set can spell: {finding.arch[:64]!r}"
+    for value in (finding.version, finding.floor):
+        if value and not _VERSION.fullmatch(value):
+            return f"a version that no set can spell: {value[:64]!r}"
+    return None
+
+
+def accel(findings: Iterable[Finding]) -> AccelSet:
+    """Return the set of what was measured, sorted; declared findings are no part of it."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if not finding.declared:
+            groups.setdefault(finding.backend, []).append(finding)
+    return AccelSet(tuple(_entry(name, groups[name]) for name in sorted(groups)))
+
+
+def _entry(backend: str, findings: list[Finding]) -> Entry:
+    versions = [_version(item.version) for item in findings if item.version]
+    floors = [(_version(item.floor), item.floor_word) for item in findings if item.floor]
+    least = min(floors, key=lambda item: item[0].parts) if floors else None
+    return Entry(
+        backend=backend,
+        version=max(versions, key=lambda item: item.parts) if versions else None,
+        archs=tuple(sorted({item.arch for item in findings if item.arch}, key=natural)),
+        floor=Floor(least[0], least[1] or "floor") if least else None,
+    )
+
+
+def _version(text: str) -> Version:
+    return Version(tuple(int(piece) for piece in text.split(".")))
+
+
+def natural(text: str) -> tuple[tuple[int, int | str], ...]:
+    """Return a sorting key that puts ``sm_80`` before ``sm_100``."""
+    pieces = re.findall(r"\d+|\D+", text)
+    return tuple((0, int(piece)) if piece.isdigit() else (1, piece) for piece in pieces)
+
+
+def declared(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Return what stands beside the bytes: accel entries as text, sorted."""
+    return tuple(sorted({str(AccelSet((_entry(f.backend, [f]),))) for f in findings if f.declared}))
+
+
+def requires(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """Return the facts that must all hold, sorted; of several floors of one name the greatest."""
+    floors: dict[str, Fact] = {}
+    exact: set[Fact] = set()
+    for fact in facts:
+        if fact.name.startswith(HOST):
+            continue
+        if fact.relation != ">=" or not _VERSION.fullmatch(fact.value):
+            exact.add(fact)
+        elif fact.name not in floors or _level(fact) > _level(floors[fact.name]):
+            floors[fact.name] = fact
+    return tuple(sorted(exact | set(floors.values())))
+
+
+def _level(fact: Fact) -> tuple[int, ...]:
+    return tuple(int(piece) for piece in fact.value.split("."))

@@ -1,0 +1,65 @@
+"""How do readers take numbers and texts out of hostile bytes? Every access is bounded or refused."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from functools import cache
+from typing import Any
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import UnreadableError
+
+
+def broken(name: str, reason: str) -> UnreadableError:
+    """Return the error for bytes that break the rules of their own format."""
+    return UnreadableError(
+        Diagnostic(
+            code="ATL0452",
+            message=f"`{name}` breaks the rules of its own format",
+            notes=(reason,),
+            hint="what it carries is unknown; get the file again, or leave the member out",
+        )
+    )
+
+
+@cache
+def _struct(layout: str) -> struct.Struct:
+    return struct.Struct(layout)
+
+
+def unpack(layout: str, data: memoryview, at: int, name: str, what: str) -> tuple[Any, ...]:
+    """Return the numbers at an offset.
+
+    Raises:
+        UnreadableError: Where they do not lie within the bytes; `what` says what was looked for.
+    """
+    shape = _struct(layout)
+    if at < 0 or at + shape.size > len(data):
+        raise broken(name, f"{what} at {at} lies outside of the {len(data)} bytes")
+    return shape.unpack_from(data, at)
+
+
+def part(data: memoryview, at: int, size: int, name: str, what: str) -> memoryview:
+    """Return a slice that lies whole within the bytes.
+
+    Raises:
+        UnreadableError: Where it does not.
+    """
+    if at < 0 or size < 0 or at + size > len(data):
+        raise broken(name, f"{what} at {at} of {size} bytes lies outside of the {len(data)} bytes")
+    return data[at : at + size]
+
+
+def c_text(data: memoryview, at: int, limit: int = 4096) -> str:
+    """Return the text up to the next zero byte, cut at `limit`; empty where it lies outside."""
+    if not 0 <= at < len(data):
+        return ""
+    raw = bytes(data[at : at + limit])
+    return raw.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
+
+
+def forget(view: memoryview) -> None:
+    """Let the kernel drop the pages of a mapped file that were looked at; they are read again if needed."""
+    if isinstance(view.obj, mmap.mmap) and hasattr(view.obj, "madvise"):
+        view.obj.madvise(mmap.MADV_DONTNEED)

@@ -1,0 +1,122 @@
+"""What does a SPIR-V module run on? The least Vulkan for its version, or OpenCL for kernels.
+
+Format: SPIR-V specification, "Physical Layout of a SPIR-V Module and Instruction". Only the part
+before the first function is read; it states capabilities, extensions and entry points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from atoll.artifact import Fact, Finding
+from atoll.plugin import Blob, Member
+from atoll_plugins.formats.parse import broken
+from atoll_plugins.spirv.capabilities import CAPABILITIES
+
+MAGIC, SWAPPED = b"\x03\x02\x23\x07", b"\x07\x23\x02\x03"
+# Vulkan specification, "Versions and Formats": the SPIR-V versions a Vulkan version must take.
+VULKAN = {0: "1.0", 1: "1.1", 2: "1.1", 3: "1.1", 4: "1.2", 5: "1.2", 6: "1.3"}
+MODELS = {
+    0: "Vertex",
+    1: "TessellationControl",
+    2: "TessellationEvaluation",
+    3: "Geometry",
+    4: "Fragment",
+    5: "GLCompute",
+    6: "Kernel",
+    5267: "TaskNV",
+    5268: "MeshNV",
+    5313: "RayGeneration",
+    5314: "Intersection",
+    5315: "AnyHit",
+    5316: "ClosestHit",
+    5317: "Miss",
+    5318: "Callable",
+    5364: "TaskEXT",
+    5365: "MeshEXT",
+}
+_EXTENSION, _MEMORY_MODEL, _ENTRY_POINT, _CAPABILITY, _FUNCTION = 10, 14, 15, 17, 54
+WORD_LIMIT = 1 << 20
+
+
+@dataclass(slots=True)
+class _Preamble:
+    minor: int
+    capabilities: list[str] = field(default_factory=list)
+    extensions: list[str] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    memory_model: bool = False
+
+
+class SpirvReader:
+    """Reads SPIR-V modules, alone, embedded by Atoll, or found in constant data."""
+
+    name = "spirv"
+
+    def recognises(self, blob: Blob) -> bool:
+        """Tell by kind or by the magic word."""
+        if blob.kind in ("embedded:spirv",) or blob.kind.endswith(":spirv"):
+            return True
+        return blob.kind in ("", "offload") and blob.data[:4] in (MAGIC, SWAPPED)
+
+    def read(self, blob: Blob) -> Iterator[Member | Finding | Fact]:
+        """Give the backend, its least version, and what the device must support."""
+        module = _preamble(blob.data, blob.name)
+        kernel = "Kernel" in module.models or (not module.models and "Kernel" in module.capabilities)
+        others = sorted(set(module.models) - {"GLCompute", "Kernel"})
+        facts = [Fact(name="spirv.capability", relation="=", value=name) for name in module.capabilities]
+        facts += [Fact(name="spirv.extension", relation="=", value=name) for name in module.extensions]
+        facts.append(Fact(name="spirv", relation=">=", value=f"1.{module.minor}"))
+        yield Finding(
+            member=blob.name,
+            backend="opencl" if kernel else "vulkan",
+            version="" if kernel else VULKAN[module.minor],
+            requires=tuple(sorted(set(facts))),
+            note=", ".join(others) if module.models else "no entry point",
+        )
+
+
+def _preamble(data: memoryview, name: str) -> _Preamble:
+    if data[:4] == SWAPPED:
+        raise broken(name, "a SPIR-V module of the other byte order")
+    if len(data) < 20 or data[:4] != MAGIC:
+        raise broken(name, "no SPIR-V header")
+    words = data[: len(data) // 4 * 4].cast("B").cast("I")
+    version, bound, schema = words[1], words[3], words[4]
+    minor = version >> 8 & 0xFF
+    if version != 0x10000 | minor << 8 or minor not in VULKAN or schema:
+        raise broken(name, f"SPIR-V version word {version:#x}, schema {schema}")
+    if not 0 < bound < 1 << 22:
+        raise broken(name, f"SPIR-V bound {bound}, the limit is {1 << 22}")
+    return _walk(words, name, _Preamble(minor))
+
+
+def _walk(words: memoryview, name: str, module: _Preamble) -> _Preamble:
+    at, end = 5, min(len(words), WORD_LIMIT)
+    while at < end:
+        length, operation = words[at] >> 16, words[at] & 0xFFFF
+        if operation == _FUNCTION:
+            break
+        if length == 0 or at + length > len(words):
+            if module.memory_model and length == 0 and not module.models:
+                break
+            raise broken(name, f"the SPIR-V instruction at word {at} states {length} words")
+        _note(module, operation, words[at : at + length])
+        at += length
+    if not module.memory_model:
+        raise broken(name, "a SPIR-V module without a memory model before its first function")
+    return module
+
+
+def _note(module: _Preamble, operation: int, instruction: memoryview) -> None:
+    if operation == _MEMORY_MODEL:
+        module.memory_model = True
+    elif operation == _CAPABILITY and len(instruction) > 1:
+        number = instruction[1]
+        module.capabilities.append(CAPABILITIES.get(number, str(number)))
+    elif operation == _EXTENSION:
+        raw = bytes(instruction[1:65]).split(b"\0", 1)[0]
+        module.extensions.append(raw.decode("ascii", "backslashreplace"))
+    elif operation == _ENTRY_POINT and len(instruction) > 1:
+        module.models.append(MODELS.get(instruction[1], f"execution model {instruction[1]}"))
