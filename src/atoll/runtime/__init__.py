@@ -8,7 +8,7 @@ the *core* and a *launcher* are the C sources that a program launches with.
 """
 
 from atoll.runtime.record import Embedded, Record, c_array, read_records, record
-from atoll.runtime.sources import core_source, include_folder
+from atoll.runtime.sources import core_source, include_folder, launcher_source
 
 __all__ = [
     "Embedded",
@@ -16,6 +16,7 @@ __all__ = [
     "c_array",
     "core_source",
     "include_folder",
+    "launcher_source",
     "read_records",
     "record",
 ]

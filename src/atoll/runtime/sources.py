@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from atoll.plugin import LauncherSource
+
 
 def include_folder() -> Path:
     """Return the folder with ``atoll_launch.h``, ``atoll_record.h`` and ``atoll_launcher.h``."""
@@ -17,3 +19,17 @@ def include_folder() -> Path:
 def core_source() -> Path:
     """Return the path of ``atoll_core.c``, C11, compiled into every library that launches."""
     return include_folder() / "atoll_core.c"
+
+
+def launcher_source(folder: Path) -> LauncherSource:
+    """Return the C launcher of a driver from its folder: ``abi.h`` (optional) and ``launcher.c``.
+
+    The declarations in ``abi.h`` are the ones that the Python driver reads, so they are pasted and not
+    included: a launcher is one text against the headers of :func:`include_folder`.
+    """
+    parts = ['#define _GNU_SOURCE\n#include "atoll_launcher.h"\n']
+    for name in ("abi.h", "launcher.c"):
+        path = folder / name
+        if path.is_file():
+            parts.append(f'#line 1 "{folder.name}/{name}"\n{path.read_text(encoding="utf-8")}')
+    return LauncherSource(text="".join(parts), libraries=("-ldl", "-lpthread"))

@@ -21,10 +21,10 @@ extern "C" {
 enum { ATOLL_BUFFER = 0, ATOLL_SCALAR = 1 };           /* atoll_arg.kind */
 enum { ATOLL_READ = 1, ATOLL_WRITE = 2, ATOLL_BOTH = 3 }; /* atoll_arg.access */
 
-/* One argument. A buffer is host memory that the launcher copies to the device before the launch
- * (READ, BOTH) and back after it (WRITE, BOTH). A scalar is `bytes` bytes passed by value: the next
- * bytes of the push-constant block at the next multiple of `align`, or the next kernel argument,
- * as the reference page says for each target. */
+/* One argument. A buffer is host memory that the launcher copies to the device before the launch, also
+ * where the kernel only writes it (it may leave elements alone), and back after it (WRITE, BOTH). A
+ * scalar is `bytes` bytes passed by value: the next bytes of the push-constant block at the next
+ * multiple of `align`, or the next kernel argument, as the reference page says for each target. */
 typedef struct atoll_arg {
   int32_t kind;
   int32_t access;

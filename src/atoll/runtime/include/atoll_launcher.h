@@ -1,0 +1,249 @@
+/* What the launchers share: reasons, the choice of a device, the parameter block, kept code.
+ * For launchers only (C11, dlopen); a program includes atoll_launch.h. */
+#ifndef ATOLL_LAUNCHER_H
+#define ATOLL_LAUNCHER_H
+#include "atoll_launch.h"
+#include <ctype.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ATOLL_MAYBE_UNUSED __attribute__((unused))
+
+/* A buffer reaches the device as at least this many bytes: no interface takes an empty one. */
+#define ATOLL_LEAST_BUFFER 16u
+
+/* Fill `out` with one sentence and return 1, so that a failing path ends in `return atoll_say(…)`. */
+__attribute__((format(printf, 2, 3))) ATOLL_MAYBE_UNUSED static int atoll_say(atoll_text *out,
+                                                                               const char *format, ...) {
+  va_list arguments;
+  if (out == NULL || out->data == NULL || out->capacity == 0) return 1;
+  va_start(arguments, format);
+  (void)vsnprintf(out->data, out->capacity, format, arguments);
+  va_end(arguments);
+  return 1;
+}
+
+ATOLL_MAYBE_UNUSED static const char *atoll_or_empty(const char *text) { return text ? text : ""; }
+
+ATOLL_MAYBE_UNUSED static void atoll_copy(char *out, size_t capacity, const char *text) {
+  size_t length = strnlen(atoll_or_empty(text), capacity - 1);
+  memcpy(out, atoll_or_empty(text), length);
+  out[length] = 0;
+}
+
+/* ---- versions: "1.2" asked against {major, minor} present; "" and NULL ask for nothing ---- */
+
+ATOLL_MAYBE_UNUSED static int atoll_read_version(const char *text, uint32_t out[2]) {
+  char *end = NULL;
+  out[0] = out[1] = 0;
+  if (!isdigit((unsigned char)text[0])) return 0;
+  out[0] = (uint32_t)strtoul(text, &end, 10);
+  if (*end == '.' && isdigit((unsigned char)end[1])) out[1] = (uint32_t)strtoul(end + 1, &end, 10);
+  return *end == 0 || *end == '.';
+}
+
+ATOLL_MAYBE_UNUSED static int atoll_at_least(const uint32_t have[2], const char *asked) {
+  uint32_t least[2];
+  if (atoll_or_empty(asked)[0] == 0) return 1;
+  if (!atoll_read_version(asked, least)) return 0;
+  return have[0] != least[0] ? have[0] > least[0] : have[1] >= least[1];
+}
+
+/* ---- the choice of a device ---- */
+
+/* The device of ours that ATOLL_DEVICE names, -1 where it names none of ours, -2 with a reason where
+ * it is out of range or can be no other driver's name. */
+ATOLL_MAYBE_UNUSED static int atoll_named_device(const char *driver, const atoll_device_facts *all,
+                                                 uint32_t count, atoll_text *reason) {
+  const char *asked = getenv("ATOLL_DEVICE");
+  size_t own = strlen(driver), word;
+  if (asked == NULL || asked[0] == 0) return -1;
+  if (strncmp(asked, driver, own) == 0 && asked[own] == ':') {
+    char *end = NULL;
+    unsigned long index = strtoul(asked + own + 1, &end, 10);
+    if (isdigit((unsigned char)asked[own + 1]) && *end == 0 && index < count) return (int)index;
+    (void)atoll_say(reason, "ATOLL_DEVICE is %s, and %s has %u device(s), counted from 0", asked, driver,
+                    (unsigned)count);
+    return -2;
+  }
+  if (strcmp(asked, driver) == 0) return -1;
+  for (uint32_t k = 0; k < count; k++)
+    if (strstr(all[k].name, asked) != NULL) return (int)k;
+  word = strspn(asked, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+  if (asked[word] == 0 || (asked[word] == ':' && strspn(asked + word + 1, "0123456789") + word + 1 == strlen(asked)))
+    return -1; /* another driver's name, or a part of another driver's device */
+  (void)atoll_say(reason, "ATOLL_DEVICE is %s, which is in the name of no device of %s; the first is %s", asked,
+                  driver, count ? all[0].name : "missing");
+  return -2;
+}
+
+/* The index of the device to use, or -1 with a reason; sets `named`. */
+ATOLL_MAYBE_UNUSED static int atoll_choose_device(const char *driver, atoll_device_facts *all, uint32_t count,
+                                                  atoll_text *reason) {
+  const char *asked = getenv("ATOLL_DEVICE");
+  int named = atoll_named_device(driver, all, count, reason);
+  int chosen = named;
+  if (named == -2) return -1;
+  for (uint32_t k = 0; chosen < 0 && k < count; k++)
+    if (!all[k].software) chosen = (int)k;
+  if (chosen < 0) chosen = 0;
+  all[chosen].named = named >= 0 || (asked != NULL && strcmp(asked, driver) == 0);
+  return chosen;
+}
+
+/* ---- arguments ---- */
+
+ATOLL_MAYBE_UNUSED static uint32_t atoll_count(const atoll_launch *launch, int kind) {
+  uint32_t count = 0;
+  for (uint32_t k = 0; k < launch->arg_count; k++) count += launch->args[k].kind == kind;
+  return count;
+}
+
+/* Pack the scalars in order, each at the next multiple of its alignment. Returns the bytes used; where
+ * `out` is not NULL it holds at least as many. */
+ATOLL_MAYBE_UNUSED static uint64_t atoll_pack(const atoll_launch *launch, unsigned char *out) {
+  uint64_t at = 0;
+  for (uint32_t k = 0; k < launch->arg_count; k++) {
+    const atoll_arg *arg = &launch->args[k];
+    uint64_t align = arg->align ? arg->align : 1;
+    if (arg->kind != ATOLL_SCALAR) continue;
+    at = (at + align - 1) / align * align;
+    if (out != NULL && arg->bytes != 0) memcpy(out + at, arg->data, arg->bytes);
+    at += arg->bytes;
+  }
+  return at;
+}
+
+/* 0, or 1 with the reason where the launch itself is wrong whatever the device. */
+ATOLL_MAYBE_UNUSED static int atoll_check(const atoll_launch *launch, atoll_text *reason) {
+  double groups = (double)launch->groups[0] * launch->groups[1] * launch->groups[2];
+  for (uint32_t d = 0; d < 3; d++)
+    if (launch->groups[d] == 0 || launch->group[d] == 0)
+      return atoll_say(reason, "the launch of %s has %u x %u x %u groups of %u x %u x %u; none may be 0",
+                       launch->entry, launch->groups[0], launch->groups[1], launch->groups[2], launch->group[0],
+                       launch->group[1], launch->group[2]);
+  for (uint32_t d = 0; d < 3; d++)
+    if ((uint64_t)launch->groups[d] * launch->group[d] > INT32_MAX || groups > 9e18)
+      return atoll_say(reason, "the launch of %s has %u groups of %u in dimension %u, over 2147483647 work-items",
+                       launch->entry, launch->groups[d], launch->group[d], (unsigned)d);
+  for (uint32_t k = 0; k < launch->arg_count; k++) {
+    const atoll_arg *arg = &launch->args[k];
+    int buffer = arg->kind == ATOLL_BUFFER;
+    if (!buffer && arg->kind != ATOLL_SCALAR)
+      return atoll_say(reason, "argument %u of %s is of kind %d", (unsigned)k, launch->entry, (int)arg->kind);
+    if (buffer && (arg->access < ATOLL_READ || arg->access > ATOLL_BOTH))
+      return atoll_say(reason, "argument %u of %s has access %d", (unsigned)k, launch->entry, (int)arg->access);
+    if (arg->bytes != 0 && arg->data == NULL)
+      return atoll_say(reason, "argument %u of %s has %llu bytes at a null pointer", (unsigned)k, launch->entry,
+                       (unsigned long long)arg->bytes);
+    if (arg->align & (arg->align - 1))
+      return atoll_say(reason, "argument %u of %s has alignment %u", (unsigned)k, launch->entry,
+                       (unsigned)arg->align);
+  }
+  return 0;
+}
+
+ATOLL_MAYBE_UNUSED static uint64_t atoll_room(uint64_t bytes) {
+  uint64_t rounded = (bytes + 3) / 4 * 4;
+  return rounded < ATOLL_LEAST_BUFFER ? ATOLL_LEAST_BUFFER : rounded;
+}
+
+/* ---- the code to take: the first of the best score that fits ---- */
+
+ATOLL_MAYBE_UNUSED static const atoll_code *atoll_choose_code(
+    const atoll_launch *launch, const atoll_device_facts *facts,
+    int (*fits)(const atoll_code *, const atoll_device_facts *),
+    uint32_t (*score)(const atoll_code *, const atoll_device_facts *), atoll_text *reason) {
+  const atoll_code *best = NULL;
+  char offered[512] = "";
+  for (uint32_t k = 0; k < launch->code_count; k++) {
+    const atoll_code *code = &launch->codes[k];
+    const char *arch = atoll_or_empty(code->arch), *floor = atoll_or_empty(code->floor);
+    const char *version = atoll_or_empty(code->version);
+    size_t used = strlen(offered);
+    (void)snprintf(offered + used, sizeof offered - used, "%s%s%s%s%s%s", used ? ", " : "", arch, *floor ? ">=" : "",
+                   floor, *version ? " of version " : "", version);
+    if (!fits(code, facts)) continue;
+    if (best == NULL || score(code, facts) > score(best, facts)) best = code;
+  }
+  if (best == NULL)
+    (void)atoll_say(reason, "no code of %s runs on %s: it has %s %u.%u, the code is for %s", launch->entry,
+                    facts->name, facts->arch[0] ? facts->arch : "version", facts->version[0], facts->version[1],
+                    offered[0] ? offered : "nothing");
+  return best;
+}
+
+/* ---- loaded code is kept by its bytes, so that a second launch does not load it again ---- */
+
+enum { ATOLL_KEPT = 64 };
+
+typedef struct atoll_kept {
+  void *bytes;
+  uint64_t size;
+  char *entry;
+  uint64_t shape; /* whatever else the loaded form depends on */
+  uint64_t used;
+  void *loaded;
+} atoll_kept;
+
+typedef struct atoll_cache {
+  atoll_kept rows[ATOLL_KEPT];
+  uint64_t clock;
+} atoll_cache;
+
+ATOLL_MAYBE_UNUSED static void *atoll_find(atoll_cache *cache, const atoll_code *code, const char *entry,
+                                           uint64_t shape) {
+  for (int k = 0; k < ATOLL_KEPT; k++) {
+    atoll_kept *row = &cache->rows[k];
+    if (row->loaded == NULL || row->size != code->bytes || row->shape != shape) continue;
+    if (strcmp(row->entry, entry) != 0 || memcmp(row->bytes, code->data, code->bytes) != 0) continue;
+    row->used = ++cache->clock;
+    return row->loaded;
+  }
+  return NULL;
+}
+
+/* Keep `loaded`; the row that was used longest ago makes room through `unload`. 0, or 1 without memory. */
+ATOLL_MAYBE_UNUSED static int atoll_keep_code(atoll_cache *cache, const atoll_code *code, const char *entry,
+                                              uint64_t shape, void *loaded, void (*unload)(void *)) {
+  atoll_kept *row = &cache->rows[0];
+  void *bytes = malloc(code->bytes + 1);
+  char *name = strdup(entry);
+  if (bytes == NULL || name == NULL) {
+    free(bytes);
+    free(name);
+    return 1;
+  }
+  for (int k = 0; k < ATOLL_KEPT; k++)
+    if (cache->rows[k].used < row->used) row = &cache->rows[k];
+  if (row->loaded != NULL) unload(row->loaded);
+  free(row->bytes);
+  free(row->entry);
+  memcpy(bytes, code->data, code->bytes);
+  *row = (atoll_kept){bytes, code->bytes, name, shape, ++cache->clock, loaded};
+  return 0;
+}
+
+/* ---- the vendor's library ---- */
+
+/* Open `library` and fill `count` function pointers; 0, or 1 with the reason. */
+ATOLL_MAYBE_UNUSED static int atoll_open_library(const char *library, const char *const *names, void **table,
+                                                 size_t count, atoll_text *reason) {
+  void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (handle == NULL) return atoll_say(reason, "%s could not be opened: %s", library, dlerror());
+  for (size_t k = 0; k < count; k++) {
+    table[k] = dlsym(handle, names[k]);
+    if (table[k] == NULL) {
+      (void)atoll_say(reason, "%s has no %s", library, names[k]);
+      (void)dlclose(handle);
+      return 1;
+    }
+  }
+  return 0;
+}
+#endif
