@@ -6,5 +6,8 @@ Lanes describe actions (:mod:`atoll.plugin`); the planner joins them (:mod:`atol
 """
 
 from atoll.graph.action import Action, Role
+from atoll.graph.event import Event, Result
+from atoll.graph.executor import execute
+from atoll.graph.graph import Graph, check
 
-__all__ = ["Action", "Role"]
+__all__ = ["Action", "Event", "Graph", "Result", "Role", "check", "execute"]

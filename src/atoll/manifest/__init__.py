@@ -24,7 +24,7 @@ from atoll.manifest.model import (
     TargetKind,
     Variant,
 )
-from atoll.manifest.read import find, read
+from atoll.manifest.reader import find, read
 
 __all__ = [
     "Boundary",

@@ -2,7 +2,7 @@
 
 Words: a *table* is one dataclass below; a *key* is one of its fields, spelled with hyphens in TOML; the
 text of each key stands in its metadata, so that the page cannot differ from the reader.
-Reading lives in :mod:`atoll.manifest.read`, merging of overlays in :mod:`atoll.manifest.overlay`.
+Reading lives in :mod:`atoll.manifest.reader`, merging of overlays in :mod:`atoll.manifest.overlay`.
 """
 
 # ruff: noqa: RUF009 - `key` and `place` make dataclass fields

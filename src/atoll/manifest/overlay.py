@@ -50,7 +50,7 @@ def merge(base: Node, over: Node) -> Node:
 def resolve(manifest: Manifest, accel: AccelSet, *, os: str, arch: str, compiler: str) -> Manifest:
     """Return the manifest with the overlays merged whose predicate holds."""
     from atoll.accel.cfg import evaluate
-    from atoll.manifest.read import from_document
+    from atoll.manifest.reader import from_document
 
     document = manifest.document
     if document is None or not manifest.overlays:

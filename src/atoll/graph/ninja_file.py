@@ -1,0 +1,112 @@
+"""What does the executor read? A graph as ninja's text: equal graphs give equal bytes.
+
+Nothing of a command stands in the file: an edge names the digest of its spec, and the runner starts the
+spec's arguments without a shell. So only paths need escaping here, and paths that ninja's syntax cannot
+spell (`|`) go through a variable, which it can. What follows the memory that happens to be free stands in
+a second file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from atoll.graph.action import Action
+from atoll.graph.edge import digest
+from atoll.graph.graph import Graph
+from atoll.graph.pools import Pools
+
+# Expanded by the shell that ninja starts, so that the text does not depend on this Python.
+COMMAND = 'exec "$$ATOLL_GRAPH_PYTHON" -I -S -X utf8 "$$ATOLL_GRAPH_RUNNER" $digest'
+
+_HEAD = f"""\
+# Written by atoll; edits are lost.
+ninja_required_version = 1.11
+builddir = {{state}}
+include {{state}}/pools.ninja
+
+rule run
+  command = {COMMAND}
+  description = $name
+  restat = 1
+
+rule run_with_depfile
+  command = {COMMAND}
+  description = $name
+  depfile = $depfile
+  deps = gcc
+  restat = 1
+"""
+
+
+def escape_path(path: str) -> str:
+    """Return a path as it stands in a build line."""
+    return path.replace("$", "$$").replace(" ", "$ ").replace(":", "$:")
+
+
+def escape_value(text: str) -> str:
+    """Return a text as the value of a variable."""
+    escaped = text.replace("$", "$$")
+    spaces = len(escaped) - len(escaped.lstrip(" "))
+    return "$ " * spaces + escaped[spaces:]
+
+
+class _Paths:
+    """Spells paths, through variables where the syntax needs it."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, str] = {}
+
+    def __call__(self, paths: Iterable[str]) -> str:
+        return "".join(f" {self.spell(path)}" for path in paths)
+
+    def spell(self, path: str) -> str:
+        if "|" not in path and not path.startswith("^"):
+            return escape_path(path)
+        name = self.variables.setdefault(path, f"path{len(self.variables)}")
+        return f"${{{name}}}"
+
+
+def graph_text(graph: Graph, state: str) -> str:
+    """Return the text of ``build.ninja``.
+
+    Args:
+        graph: A checked graph.
+        state: The executor's own folder relative to the project root.
+    """
+    paths = _Paths()
+    edges = "".join(
+        _edge(action, state, paths) for action in sorted(graph.actions, key=lambda item: item.name)
+    )
+    wanted = sorted(graph.defaults or graph.producers)
+    default = f"\ndefault{paths(wanted)}\n" if wanted else ""
+    variables = "".join(f"{name} = {escape_value(path)}\n" for path, name in paths.variables.items())
+    return f"{_HEAD.format(state=escape_path(state))}\n{variables}{edges}{default}"
+
+
+def _edge(action: Action, state: str, paths: _Paths) -> str:
+    found = digest(action)
+    first, *rest = action.outputs
+    outputs = f"{paths([first])}{' |' + paths(rest) if rest else ''}"
+    # The spec is an input: touching it is how a run is forced.
+    implicit = paths([f"{state}/edges/{found}.json"])
+    rule = "run" if action.depfile is None else "run_with_depfile"
+    lines = [
+        f"build{outputs}: {rule}{paths(dict.fromkeys(action.inputs))} |{implicit}",
+        f"  digest = {found}",
+        f"  name = {escape_value(action.name)}",
+    ]
+    if action.depfile is not None:
+        lines.append(f"  depfile = {escape_value(action.depfile)}")
+    lines.append(f"  pool = $weight{action.memory}")
+    return "\n".join(lines) + "\n"
+
+
+def pools_text(graph: Graph, pools: Pools) -> str:
+    """Return the text of ``pools.ninja``: the pool, and for each weight whether it enters it."""
+    weights = sorted({action.memory for action in graph.actions})
+    members = "".join(
+        f"weight{weight} = {'heavy' if pools.heavy is not None and weight >= pools.heavy else ''}\n"
+        for weight in weights
+    )
+    head = f"# {pools.jobs} at once; at most {pools.bound} bytes of {pools.free} free\n"
+    return f"{head}pool heavy\n  depth = {pools.depth}\n{members}"

@@ -1,0 +1,404 @@
+"""How does one command run? Started by the executor for every edge, with nothing but the standard library.
+
+Runs as a script under ``python -I -S``, so it imports nothing of Atoll. It gives the command exactly the
+environment its spec states and no standard input; stops it at its time limit, with its descendants, and
+when the build or the executor is gone; keeps its output within bounds; leaves no output of a command that
+failed; puts an old output back where the new one has the same bytes, so that nothing after it runs; and
+says what happened in one line of JSON behind a mark that no command can print (its output is captured).
+"""
+
+# ruff: noqa: PTH - pathlib would double the start-up time of every edge
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import select
+import signal
+import stat
+import sys
+import time
+
+MARK = "\x1eatoll "
+HEAD_BYTES = 16 << 10
+TAIL_BYTES = 48 << 10
+COMPARE_BYTES = 256 << 20
+MAX_DEPFILE = 8 << 20
+MAX_WORDS = 20_000
+GRACE = 2.0
+
+
+class Interrupted(Exception):  # noqa: N818 - a signal, not an error
+    """A signal asked the runner to stop."""
+
+
+class Output:
+    """What a command printed, its first and last bytes."""
+
+    def __init__(self) -> None:
+        self.head, self.tail, self.dropped = b"", b"", 0
+
+    def add(self, data: bytes) -> None:
+        """Keep what is printed, within bounds."""
+        room = HEAD_BYTES - len(self.head)
+        self.head += data[:room]
+        self.tail += data[room:] if room > 0 else data
+        if len(self.tail) > 2 * TAIL_BYTES:
+            self._cut()
+
+    def _cut(self) -> None:
+        extra = len(self.tail) - TAIL_BYTES
+        if extra > 0:
+            self.dropped += extra
+            self.tail = self.tail[extra:]
+
+    def text(self) -> str:
+        """Return what was kept, with a note of what was not."""
+        self._cut()
+        gap = f"\n[{self.dropped} bytes left out]\n".encode() if self.dropped else b""
+        return (self.head + gap + self.tail).decode("utf-8", "replace")
+
+
+def stamp(path: str) -> list[int] | None:
+    """Return what changes when a file is written or replaced, or None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return [found.st_mtime_ns, found.st_size, found.st_ino]
+
+
+def lookup(program: str, path: str) -> str | None:
+    """Return the file of a program, looked up as `execvp` does in `path`."""
+    if "/" in program:
+        return program if os.access(program, os.X_OK) else None
+    for folder in path.split(":"):
+        full = f"{folder or '.'}/{program}"
+        if os.access(full, os.X_OK) and os.path.isfile(full):
+            return full
+    return None
+
+
+def run(spec: dict, output: Output, lifeline: int) -> dict:  # type: ignore[type-arg]
+    """Run the command of a spec and return how it ended."""
+    program = lookup(spec["argv"][0], spec["env"].get("PATH", ""))
+    if program is None:
+        return {"end": "missing", "program": spec["argv"][0], "path": spec["env"].get("PATH", "")}
+    reader, writer = os.pipe()
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_DUP2, writer, 1),
+        (os.POSIX_SPAWN_DUP2, writer, 2),
+    ]
+    try:
+        child = os.posix_spawn(
+            program, spec["argv"], spec["env"], file_actions=actions, setpgroup=0, setsigdef=_SIGNALS
+        )
+    except OSError as error:
+        return {"end": "missing", "program": program, "path": error.strerror or str(error)}
+    os.close(writer)
+    try:
+        return _follow(child, reader, output, spec["time_limit"], lifeline)
+    except BaseException:
+        _stop(child)
+        raise
+
+
+_SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE]
+
+
+def _follow(child: int, reader: int, output: Output, limit: float | None, lifeline: int) -> dict:  # type: ignore[type-arg]
+    """Read what the command prints until it has ended; stop it when it must not go on."""
+    parent, begin, patience = os.getppid(), time.monotonic(), 0.005
+    watched = [reader] if lifeline < 0 else [reader, lifeline]
+    while True:
+        ready = select.select(watched, [], [], 0.25 if reader in watched else patience)[0]
+        if lifeline in ready or os.getppid() != parent:
+            raise Interrupted
+        if reader in ready and not _take(reader, output):
+            watched.remove(reader)
+        pid, status, usage = os.wait4(child, os.WNOHANG)
+        if pid:
+            break
+        if limit is not None and time.monotonic() - begin > limit:
+            _stop(child)
+            return {"end": "time", "limit": limit}
+        patience = min(patience * 2, 0.25)
+    # Read what is there, but do not wait for descendants that keep the pipe open; they are stopped.
+    while reader in watched and select.select([reader], [], [], 0)[0] and _take(reader, output):
+        pass
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+    memory = usage.ru_maxrss << 10
+    if os.WIFSIGNALED(status):
+        return {"end": "signal", "signal": os.WTERMSIG(status), "memory": memory}
+    return {"end": "exit", "code": os.WEXITSTATUS(status), "memory": memory}
+
+
+def _take(reader: int, output: Output) -> bool:
+    data = os.read(reader, 1 << 16)
+    output.add(data)
+    return bool(data)
+
+
+def _stop(child: int) -> None:
+    """Stop the command and its descendants: ask, wait a little, then kill."""
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGTERM)
+    until = time.monotonic() + GRACE
+    with contextlib.suppress(OSError):
+        while time.monotonic() < until and os.waitpid(child, os.WNOHANG)[0] == 0:
+            time.sleep(0.02)
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+# outputs
+
+
+def _set_aside(paths: list[str], folder: str) -> dict[str, str]:
+    """Move old outputs away; what the command leaves is then its own."""
+    kept = {}
+    for number, path in enumerate(paths):
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        if os.path.isfile(path) and not os.path.islink(path):
+            os.makedirs(folder, exist_ok=True)
+            kept[path] = f"{folder}/{number}"
+            os.replace(path, kept[path])
+        else:
+            remove(path)
+    return kept
+
+
+def remove(path: str) -> None:
+    """Remove a file, a link or a folder, where there is one."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        import shutil
+
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(path)
+
+
+def _same(one: str, other: str) -> bool:
+    first, second = os.lstat(one), os.lstat(other)
+    if first.st_size != second.st_size or first.st_mode != second.st_mode:
+        return False
+    if not stat.S_ISREG(first.st_mode) or first.st_size > COMPARE_BYTES:
+        return False
+    with open(one, "rb") as left, open(other, "rb") as right:
+        while True:
+            data = left.read(1 << 20)
+            if data != right.read(1 << 20):
+                return False
+            if not data:
+                return True
+
+
+def _put_back(kept: dict[str, str]) -> None:
+    for path, old in kept.items():
+        if _same(path, old):
+            os.replace(old, path)
+
+
+# depfiles
+
+
+def read_make(text: str) -> list[str]:
+    """Return the inputs that a make-style depfile lists."""
+    text = text.replace("\\\r\n", " ").replace("\\\n", " ")
+    inputs: list[str] = []
+    for line in text.splitlines():
+        _, separator, rest = _split_target(line)
+        if separator:
+            inputs += [_unescape(word) for word in re.findall(r"(?:\\.|[^\\\s])+", rest)]
+    return list(dict.fromkeys(inputs))
+
+
+def _split_target(line: str) -> tuple[str, str, str]:
+    found = re.match(r"((?:\\.|[^\\:]|:(?!\s|$))*):(?:\s|$)", line)
+    return (found.group(1), ":", line[found.end() :]) if found else (line, "", "")
+
+
+def _unescape(word: str) -> str:
+    """Undo make's escapes: backslashes count only in front of a space or `#` (and of a colon)."""
+
+    def plain(found: re.Match[str]) -> str:
+        return "\\" * (len(found.group(1)) // 2) + found.group(2)
+
+    return re.sub(r"(\\+)([ #:])", plain, word).replace("$$", "$")
+
+
+def read_raw(text: str, outputs: list[str]) -> list[str]:
+    """Return the inputs of a depfile whose tool escapes nothing, read against the files that exist.
+
+    Where words can be joined to files in several ways, every way counts: one input too many only
+    costs a run. None raises ValueError.
+    """
+    line = " ".join(text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines()).rstrip()
+    targets = [path for path in outputs if line.startswith(f"{path}:")]
+    rest = line[len(targets[0]) + 1 :] if targets else line.partition(": ")[2]
+    words = rest.lstrip(" ").split(" ")
+    if words == [""]:
+        return []
+    if len(words) > MAX_WORDS:
+        raise ValueError(f"it has more than {MAX_WORDS} words")
+    size, reach = len(words), 32
+    fits: list[list[int]] = [[] for _ in range(size)]
+    can = [False] * size + [True]
+    for start in range(size - 1, -1, -1):
+        for end in range(start + 1, min(size, start + reach) + 1):
+            if can[end] and (os.path.isfile(" ".join(words[start:end])) or words[start:end] == [""]):
+                fits[start].append(end)
+                can[start] = True
+    if not can[0]:
+        raise ValueError("its words name no files")
+    found: dict[str, None] = {}
+    todo, seen = [0], set()
+    while todo:
+        start = todo.pop()
+        if start == size or start in seen:
+            continue
+        seen.add(start)
+        for end in fits[start]:
+            found.setdefault(" ".join(words[start:end]))
+            todo.append(end)
+    return [path for path in found if path]
+
+
+def write_depfile(path: str, output: str, inputs: list[str]) -> None:
+    """Write a depfile that the executor reads the same on every system."""
+
+    def escaped(name: str) -> str:
+        return re.sub(r"(\\*)([ #])", r"\1\1\\\2", name).replace("$", "$$")
+
+    text = f"{escaped(output)}: " + " \\\n ".join(escaped(name) for name in inputs) + "\n"
+    with open(path, "w", encoding="utf-8", errors="surrogateescape") as stream:
+        stream.write(text)
+
+
+def depfile_inputs(spec: dict) -> list[str]:  # type: ignore[type-arg]
+    """Return the inputs that the command found; the depfile is rewritten in one escaped form."""
+    path = spec["depfile"]
+    if path is None:
+        return []
+    if not os.path.isfile(path):
+        raise ValueError("it was not written")
+    if os.path.getsize(path) > MAX_DEPFILE:
+        raise ValueError(f"it has more than {MAX_DEPFILE} bytes")
+    with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+        text = stream.read()
+    found = read_raw(text, spec["outputs"]) if spec["depfile_style"] == "raw" else read_make(text)
+    if not found and text.strip() and ":" not in text:
+        raise ValueError("it has no target")
+    clean = list(dict.fromkeys(os.path.normpath(name) for name in found))
+    if any("\n" in name for name in clean):
+        raise ValueError("a name has a line break")
+    write_depfile(path, spec["outputs"][0], clean)
+    return clean
+
+
+# the whole
+
+
+def _finish(spec: dict, ended: dict, kept: dict[str, str]) -> tuple[dict, list[str]]:  # type: ignore[type-arg]
+    """Judge what a command left; return how it ended and the inputs it found."""
+    if ended["end"] != "exit" or ended["code"] != 0:
+        return ended, []
+    missing = [path for path in spec["outputs"] if not os.path.lexists(path)]
+    if missing:
+        return {"end": "outputs", "missing": missing}, []
+    try:
+        found = depfile_inputs(spec)
+    except (ValueError, OSError) as error:
+        return {"end": "depfile", "depfile": spec["depfile"], "reason": str(error)}, []
+    _put_back(kept)
+    return ended, found
+
+
+def _out_of_memory() -> int:
+    """Return how often the kernel killed something of this memory group, as far as it says."""
+    try:
+        with open("/proc/self/cgroup", encoding="utf-8") as stream:
+            group = stream.read().rpartition("::")[2].strip()
+        with open(f"/sys/fs/cgroup{group}/memory.events", encoding="utf-8") as stream:
+            found = re.search(r"^oom_kill (\d+)$", stream.read(), re.MULTILINE)
+            return int(found.group(1)) if found else 0
+    except OSError:
+        return 0
+
+
+def _edge(spec: dict, digest: str, state: str, lifeline: int) -> dict:  # type: ignore[type-arg]
+    """Run one edge whole; return the report of how it ended."""
+    aside, done = f"{state}/aside/{digest}", f"{state}/done/{digest}.json"
+    produced = [*spec["outputs"], *([spec["depfile"]] if spec["depfile"] else [])]
+    output = Output()
+    try:
+        remove(done)
+        before = {path: stamp(path) for path in spec["inputs"]}
+        killed, begin = _out_of_memory(), time.monotonic()
+        kept = _set_aside(produced, aside)
+        ended, found = _finish(spec, run(spec, output, lifeline), kept)
+        seconds = round(time.monotonic() - begin, 4)
+        good = ended["end"] == "exit" and ended["code"] == 0
+        if good:
+            _record(done, spec, before, found, ended, seconds)
+    except Interrupted:
+        good, seconds, ended, killed = False, 0.0, {"end": "interrupt"}, 0
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS[:3])
+    for path in (aside,) if good else (aside, *produced):
+        remove(path)
+    about = {"name": spec["name"], "digest": digest, "seconds": seconds, "output": output.text()}
+    return about | {"oom": _out_of_memory() > killed} | ended
+
+
+def main(digest: str) -> int:
+    """Run the edge with that digest; return the exit code for the executor."""
+    state = os.environ["ATOLL_GRAPH_STATE"]
+    lifeline = int(os.environ.get("ATOLL_GRAPH_LIFELINE", "-1"))
+    if lifeline >= 0:
+        os.set_inheritable(lifeline, False)
+
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    with open(f"{state}/edges/{digest}.json", encoding="utf-8", errors="surrogateescape") as stream:
+        spec = json.load(stream)
+    for number in _SIGNALS[:3]:
+        signal.signal(number, interrupt)
+    report = _edge(spec, digest, state, lifeline)
+    sys.stdout.write(MARK + json.dumps(report) + "\n")
+    sys.stdout.flush()
+    if report["end"] == "interrupt":
+        return 130
+    return 0 if report["end"] == "exit" and report["code"] == 0 else 1
+
+
+def _record(
+    path: str,
+    spec: dict,  # type: ignore[type-arg]
+    before: dict[str, list[int] | None],
+    found: list[str],
+    ended: dict,  # type: ignore[type-arg]
+    seconds: float,
+) -> None:
+    inputs = before | {name: stamp(name) for name in found if name not in before}
+    record = {
+        "name": spec["name"],
+        "inputs": inputs,
+        "outputs": {name: stamp(name) for name in spec["outputs"]},
+        "memory": ended["memory"],
+        "seconds": round(seconds, 4),
+    }
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(f"{path}.new", "w", encoding="utf-8", errors="surrogateescape") as stream:
+        json.dump(record, stream, ensure_ascii=True)
+    os.replace(f"{path}.new", path)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,207 @@
+"""What does the build folder hold of earlier builds, and what of it must go or run again?
+
+The executor judges by times alone, which misses an input replaced by an older file. So every run leaves
+a record of what it read and wrote, and what differs from the record is forced. The record also answers
+why an action ran.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atoll._util.files import write_atomic, write_if_changed
+from atoll.graph.action import Action
+from atoll.graph.edge import digest, spec_text
+from atoll.graph.graph import Graph
+from atoll.graph.ninja_file import graph_text
+from atoll.graph.runner import stamp
+
+FOLDER = ".graph"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The executor's own folder inside a build folder.
+
+    Attributes:
+        root: The project root, absolute.
+        folder: The build folder relative to the root.
+    """
+
+    root: Path
+    folder: str
+
+    @property
+    def relative(self) -> str:
+        """The state folder relative to the root."""
+        return f"{self.folder}/{FOLDER}"
+
+    @property
+    def path(self) -> Path:
+        """The state folder."""
+        return self.root / self.folder / FOLDER
+
+    def read(self, name: str) -> Any:
+        """Return what a JSON file of the state holds, or None where there is none or it is broken."""
+        try:
+            with (self.path / name).open(encoding="utf-8", errors="surrogateescape") as stream:
+                return json.load(stream)
+        except (OSError, ValueError, RecursionError):
+            return None
+
+    def write(self, name: str, value: Any) -> None:
+        """Write a JSON file of the state."""
+        write_atomic(self.path / name, json.dumps(value, indent=1, sort_keys=True) + "\n")
+
+
+def lay_out(state: State, graph: Graph) -> tuple[str, ...]:
+    """Write the graph's files; remove what an earlier graph made and this one does not.
+
+    Returns:
+        The files that were removed.
+    """
+    removed = _remove_dead(state, graph)
+    edges = state.path / "edges"
+    edges.mkdir(parents=True, exist_ok=True)
+    wanted = {f"{digest(action)}.json": action for action in graph.actions}
+    for name, action in wanted.items():
+        write_if_changed(edges / name, spec_text(action))
+    for folder in ("edges", "done"):
+        for old in _files(state.path / folder):
+            if old.name not in wanted:
+                old.unlink(missing_ok=True)
+    write_if_changed(state.path / "build.ninja", graph_text(graph, state.relative))
+    return removed
+
+
+def _files(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def written(action: Action) -> Iterator[str]:
+    """Yield everything an action writes."""
+    yield from action.outputs
+    if action.depfile is not None:
+        yield action.depfile
+
+
+def _remove_dead(state: State, graph: Graph) -> tuple[str, ...]:
+    earlier = state.read("outputs.json")
+    before = {path for path in earlier if isinstance(path, str)} if isinstance(earlier, list) else set()
+    now = {path for action in graph.actions for path in written(action)}
+    # What may exist is noted before anything is made, so that a killed build leaves nothing unknown.
+    state.write("outputs.json", sorted(before | now))
+    removed = tuple(path for path in sorted(before - now) if _remove(state, path))
+    state.write("outputs.json", sorted(now))
+    return removed
+
+
+def _remove(state: State, path: str) -> bool:
+    base = state.root / state.folder
+    full = state.root / path
+    if not path.startswith(f"{state.folder}/") or ".." in path.split("/"):
+        return False
+    existed = full.is_symlink() or full.exists()
+    with contextlib.suppress(OSError):
+        full.unlink()
+    for parent in full.parents:
+        if parent == base or base not in parent.parents:
+            break
+        try:
+            parent.rmdir()
+        except OSError:
+            break
+    return existed
+
+
+def reasons(state: State, graph: Graph) -> dict[str, list[str]]:
+    """Return for each action that must run by itself why; touch its spec so that it does.
+
+    Actions that must run only because another one wrote something new are not listed.
+    """
+    known: dict[str, list[int] | None] = {}
+
+    def now(path: str) -> list[int] | None:
+        if path not in known:
+            known[path] = stamp(str(state.root / path))
+        return known[path]
+
+    ran_as = _earlier(state)
+    found: dict[str, list[str]] = {}
+    for action in graph.actions:
+        why = _why(state, graph, action, now, ran_as)
+        if why:
+            found[action.name] = why
+            os.utime(state.path / "edges" / f"{digest(action)}.json")
+    return found
+
+
+def _earlier(state: State) -> Mapping[str, Any]:
+    earlier = state.read("commands.json")
+    return earlier if isinstance(earlier, dict) else {}
+
+
+def _why(state: State, graph: Graph, action: Action, now: Any, ran_as: Mapping[str, Any]) -> list[str]:
+    record = state.read(f"done/{digest(action)}.json")
+    if not isinstance(record, dict) or not isinstance(record.get("outputs"), dict):
+        return list(_changed_command(action, ran_as.get(action.outputs[0])))
+    why = []
+    for path, was in record.get("inputs", {}).items():
+        if path not in graph.producers and now(path) != was:
+            why.append(f"{path} {_change(was, now(path))}")
+    for path in action.outputs:
+        if now(path) is None:
+            why.append(f"{path} is missing")
+        elif now(path) != record["outputs"].get(path):
+            why.append(f"{path} was changed by something else")
+    return why
+
+
+def _change(was: Any, now: Any) -> str:
+    if was is None:
+        return "was added"
+    return "was removed" if now is None else "was changed"
+
+
+def _changed_command(action: Action, earlier: Any) -> Iterator[str]:
+    if not isinstance(earlier, dict):
+        yield "it never ran to its end here"
+        return
+    now = command(action)
+    changed = [name for name in now if earlier.get(name) != now[name]]
+    for name in changed:
+        yield f"its {name} changed: {_difference(earlier.get(name), now[name])}"
+    if not changed:
+        yield "it did not run to its end"
+
+
+def command(action: Action) -> dict[str, list[str]]:
+    """Return what decides an action, for a later comparison."""
+    return {
+        "arguments": list(action.argv),
+        "environment": [f"{name}={value}" for name, value in action.env],
+        "key": [action.key],
+        "inputs": sorted(action.inputs),
+        "outputs": list(action.outputs),
+    }
+
+
+def _difference(was: Any, now: list[str]) -> str:
+    before = [str(item) for item in was] if isinstance(was, list) else []
+    gone = [item for item in before if item not in now]
+    new = [item for item in now if item not in before]
+    parts = [f"without {_listed(gone)}"] if gone else []
+    parts += [f"with {_listed(new)}"] if new else []
+    return ", ".join(parts) or "another order"
+
+
+def _listed(words: Iterable[str]) -> str:
+    listed = list(words)
+    text = " ".join(word[:80] for word in listed[:6])
+    return text + (f" and {len(listed) - 6} more" if len(listed) > 6 else "")
