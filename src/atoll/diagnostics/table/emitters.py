@@ -1,0 +1,25 @@
+"""0780-0789: emitters."""
+
+from atoll.diagnostics.codes import CodeInfo
+
+CODES = {
+    "ATL0780": CodeInfo(
+        "an operation that the target lacks",
+        "The kernel is valid, but the language or the device of this target has no such operation with the "
+        "meaning that KIR gives it. Every such place is listed; nothing is replaced by something similar.",
+    ),
+    "ATL0781": CodeInfo(
+        "a target that cannot be emitted for",
+        "The emitter does not know the architecture or the version that was asked for, or it is older than "
+        "the oldest that it serves.",
+    ),
+    "ATL0782": CodeInfo(
+        "a work-group size that does not serve",
+        "Some targets fix the work-group size when code is made, and a kernel with a barrier has one on "
+        "every target. Name it in the launch contract (`@kernel(block=256)`) or in the launch.",
+    ),
+    "ATL0783": CodeInfo(
+        "no kernel of that name",
+        "The module holds no kernel of the name that was asked for.",
+    ),
+}

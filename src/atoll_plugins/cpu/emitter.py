@@ -1,0 +1,45 @@
+"""KIR → C for the processor: one function that runs a range of work-groups."""
+
+from __future__ import annotations
+
+from atoll.accel import Entry
+from atoll.ir import Module
+from atoll.plugin import Emitted, Target
+from atoll_plugins.cpu.printer import CpuPrinter
+from atoll_plugins.formats.emission import Group, Node, prepare
+from atoll_plugins.formats.narrow import lacks_narrow_floats
+
+
+class CpuEmitter:
+    """The emitter of the processor."""
+
+    @property
+    def backend(self) -> str:
+        """``cpu``."""
+        return "cpu"
+
+    @property
+    def stage(self) -> str:
+        """``c``."""
+        return "c"
+
+    def target(self, entry: Entry | None, arch: str = "") -> Target:
+        """Return the one target: the C text is the same for every processor."""
+        return Target(backend="cpu", arch=arch)
+
+    def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
+        """Return one kernel as C11."""
+        job = prepare(module, kernel, target, group, fixed=False, lacks=_lacks)
+        return Emitted(
+            target=target,
+            stage=self.stage,
+            code=CpuPrinter(job).text().encode("ascii"),
+            text=True,
+            entry=job.kernel.symbol,
+            suffix=".c",
+            layout=job.layout,
+        )
+
+
+def _lacks(node: Node) -> str | None:
+    return lacks_narrow_floats(node)

@@ -1,0 +1,142 @@
+"""What does every emitter check before it writes a word?
+
+The kernel is there, its work-group size is known where it must be, and the target has every operation;
+what it lacks is refused at once with all places. The result is a :class:`Job`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from atoll.diagnostics import Diagnostic, Span
+from atoll.errors import CompileError
+from atoll.ir import Kernel, LaunchLayout, Module, has_barrier, layout, nodes
+from atoll.ir.module import LocalVariable, Parameter, SharedArray
+from atoll.ir.walk import expressions, statements, values
+from atoll.plugin import Target
+
+Group = tuple[int, int, int]
+Node = nodes.Expr | nodes.Stmt | Parameter | LocalVariable | SharedArray
+#: Why a target lacks a node, or None where it has it.
+Lacks = Callable[[Node], str | None]
+
+NO_GROUP: Group = (0, 0, 0)
+#: The most work-items of a group that any emitter accepts.
+MOST_ITEMS = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One kernel, ready to be written.
+
+    Attributes:
+        group: The work-group size that the code is fixed to; zeros where any serves.
+        waits: Whether it has a barrier, and so no domain.
+    """
+
+    kernel: Kernel
+    target: Target
+    layout: LaunchLayout
+    group: Group
+    waits: bool
+
+
+def prepare(module: Module, name: str, target: Target, group: Group, *, fixed: bool, lacks: Lacks) -> Job:
+    """Return the job of emitting a kernel.
+
+    Args:
+        module: Verified KIR.
+        name: The kernel's base name.
+        target: What to emit for.
+        group: The size asked for, or zeros.
+        fixed: Whether the target needs the size for every kernel, not only for one with a barrier.
+        lacks: What the target lacks.
+
+    Raises:
+        CompileError: Where there is no such kernel, no usable size, or where the target lacks something.
+    """
+    try:
+        kernel = module.kernel(name)
+    except KeyError:
+        raise CompileError(_no_kernel(module, name)) from None
+    waits = has_barrier(kernel)
+    faults = _lacking(kernel, target, lacks)
+    size = group if any(group) else kernel.group
+    reason = _group_fault(kernel, group, size, needed=fixed or waits)
+    if reason:
+        faults.append(_group_diagnostic(kernel, target, reason))
+    if faults:
+        raise CompileError(*faults)
+    used = size if fixed or waits else NO_GROUP
+    return Job(kernel=kernel, target=target, layout=layout(kernel, used), group=used, waits=waits)
+
+
+def _no_kernel(module: Module, name: str) -> Diagnostic:
+    listed = ", ".join(kernel.name for kernel in module.kernels) or "none"
+    return Diagnostic(
+        code="ATL0783",
+        message=f"no kernel `{name}` in this module",
+        notes=(f"kernels: {listed}",),
+        hint="name one of them",
+    )
+
+
+def _lacking(kernel: Kernel, target: Target, lacks: Lacks) -> list[Diagnostic]:
+    found = []
+    for node in _nodes(kernel):
+        reason = lacks(node)
+        if reason is not None:
+            found.append(_lack(kernel, target, reason, node.span or kernel.span))
+    return found
+
+
+def _nodes(kernel: Kernel) -> list[Node]:
+    found: list[Node] = [*kernel.params, *kernel.shared, *kernel.locals]
+    for stmt in statements(kernel.body):
+        found.append(stmt)
+        for value in values(stmt):
+            found += expressions(value)
+    return found
+
+
+def _lack(kernel: Kernel, target: Target, reason: str, span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0780",
+        message=f"`{target}` lacks {reason}",
+        span=span,
+        notes=(f"kernel: {kernel.name}", f"target: {target}"),
+        hint="use another operation or type here, or leave this target out of the set",
+    )
+
+
+def _group_fault(kernel: Kernel, asked: Group, size: Group, *, needed: bool) -> str | None:
+    if any(asked) and any(kernel.group) and asked != kernel.group:
+        return f"the kernel's contract says {kernel.group}, {asked} was asked for"
+    if not any(size):
+        return "the size is not known" if needed else None
+    if min(size) < 1 or size[0] * size[1] * size[2] > MOST_ITEMS:
+        return f"{size} is not between 1 and {MOST_ITEMS} work-items"
+    return None
+
+
+def _group_diagnostic(kernel: Kernel, target: Target, reason: str) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0782",
+        message=f"no code for `{kernel.name}` without a usable work-group size",
+        span=kernel.span,
+        notes=(f"target: {target}", f"reason: {reason}"),
+        hint="state the size in the launch contract: `@kernel(block=256)`",
+    )
+
+
+def cannot_emit(target: str, known: str) -> CompileError:
+    """Return the refusal of a target that the emitter does not serve."""
+    return CompileError(
+        Diagnostic(
+            code="ATL0781",
+            message=f"no code can be emitted for `{target}`",
+            notes=(f"asked for: {target}", f"served: {known}"),
+            hint="name a target that is served",
+        )
+    )
