@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from atoll.accel import AccelSet
+from atoll.diagnostics import Diagnostic
+from atoll.errors import AtollError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -17,6 +19,24 @@ class Fact:
     name: str
     relation: str
     value: str
+
+    @classmethod
+    def parse(cls, text: str) -> Fact:
+        """Return the fact that ``name relation value`` spells.
+
+        Raises:
+            AtollError: Where a part is missing or the relation is neither ``=`` nor ``>=``.
+        """
+        parts = text.split(" ", 2)
+        if len(parts) != 3 or parts[1] not in ("=", ">=") or not all(parts):
+            raise AtollError(
+                Diagnostic(
+                    code="ATL0404",
+                    message=f"`{text[:80]}` is not a fact",
+                    notes=("expected: name, `=` or `>=`, value, each after one space",),
+                )
+            )
+        return cls(name=parts[0], relation=parts[1], value=parts[2])
 
     def __str__(self) -> str:
         return f"{self.name} {self.relation} {self.value}"
