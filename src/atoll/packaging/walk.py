@@ -29,6 +29,7 @@ class Walk:
     findings: dict[Finding, None] = field(default_factory=dict)
     facts: dict[tuple[str, Fact], None] = field(default_factory=dict)
     unread: dict[tuple[str, str], None] = field(default_factory=dict)
+    files: dict[str, None] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     pieces: int = 0
 
@@ -42,6 +43,8 @@ class Walk:
             if blob.kind.startswith(DEVICE_KINDS):
                 self._unknown(blob.name, "ATL0453", f"no reader for {blob.kind}")
             return
+        if not blob.kind:
+            self.files[blob.name] = None
         try:
             for event in reader.read(blob):
                 self._take(event, blob, depth)
@@ -65,12 +68,12 @@ class Walk:
             case Member(inner):
                 self.visit(inner, depth + 1)
             case Finding():
-                self._found(event)
+                self._found(event, blob)
             case Fact():
                 self.facts[blob.name, event] = None
 
-    def _found(self, finding: Finding) -> None:
-        reason = combine.fault(finding)
+    def _found(self, finding: Finding, blob: Blob) -> None:
+        reason = combine.fault(finding) or _contradiction(finding, blob)
         if reason is None:
             self.findings[finding] = None
         else:
@@ -112,7 +115,20 @@ class Walk:
             findings=findings,
             unread=tuple(self.unread),
         )
-        return Report(measured=measured, facts=tuple(self.facts), diagnostics=tuple(self.diagnostics))
+        return Report(
+            measured=measured,
+            facts=tuple(self.facts),
+            files=tuple(self.files),
+            diagnostics=tuple(self.diagnostics),
+        )
+
+
+def _contradiction(finding: Finding, blob: Blob) -> str | None:
+    """Return how what was measured differs from what Atoll's own record says, or None."""
+    if not blob.kind.startswith("device:"):
+        return None
+    stated = blob.kind.split(":")[1]
+    return None if stated == finding.backend else f"its record says {stated}, its bytes {finding.backend}"
 
 
 class TooMuch(Exception):  # noqa: N818 - a signal between two functions of this room, never seen outside

@@ -22,6 +22,7 @@ def encode(report: Report) -> dict[str, Any]:
         "findings": [asdict(finding) for finding in measured.findings],
         "unread": [list(row) for row in measured.unread],
         "facts": [[member, *_fact(fact)] for member, fact in report.facts],
+        "files": list(report.files),
         "diagnostics": [as_json(item) for item in report.diagnostics],
     }
 
@@ -49,6 +50,7 @@ def decode(value: dict[str, Any]) -> Report:
     return Report(
         measured=measured,
         facts=facts,
+        files=tuple(_text(name) for name in value["files"]),
         diagnostics=tuple(diagnostic(row) for row in value["diagnostics"]),
     )
 

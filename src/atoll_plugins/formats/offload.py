@@ -78,6 +78,7 @@ def _kind(target: str) -> str:
 
 def _binary(data: memoryview, name: str) -> Generator[Member, None, int]:
     """Give the image of one offload binary; return its size."""
+    total: int
     _, version, total, entry, _ = unpack("<4sIQQQ", data, 0, name, "an offload binary header")
     if version != 1 or not 40 <= total <= len(data):
         raise broken(name, f"an offload binary states version {version} and {total} bytes")

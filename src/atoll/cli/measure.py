@@ -1,0 +1,188 @@
+"""`atoll measure`: which devices do these files run on, as their bytes say?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from atoll.accel import AccelSet, DeviceFacts
+    from atoll.diagnostics import Diagnostic
+    from atoll.packaging import Report
+    from atoll.packaging.gate import Rules
+
+
+@click.command(name="measure")
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True)
+@click.option("--require", metavar="SPEC", help="Exit 1 where a file does not carry this accel set.")
+@click.option("--on", metavar="DEVICE", help="Say whether it runs there: cuda:0, or spelled cuda:sm_86.")
+@click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
+@click.option("-v", "--verbose", is_flag=True, help="Print a row for every file inside and its backends.")
+def command(
+    paths: tuple[str, ...], require: str | None, on: str | None, as_data: bool, verbose: bool
+) -> None:
+    """Measure which devices files run on: objects, libraries, archives, wheels, folders."""
+    from atoll.accel import AccelSet
+    from atoll.packaging.gate import device_facts
+    from atoll.plugin import registry
+    from atoll.plugin.rules import backend_rules
+
+    rules = backend_rules() if require or on else {}
+    required = AccelSet.parse(require, source="<--require>") if require is not None else None
+    device = device_facts(on, registry()) if on is not None else None
+    session = _Session(rules, required, device)
+    for path in paths:
+        session.one(path)
+    if as_data:
+        click.echo(json.dumps(session.data(), indent=2))
+    else:
+        session.print(verbose=verbose)
+    sys.exit(session.code)
+
+
+class _Session:
+    """The files of one call, what was said of each, and the exit code."""
+
+    def __init__(self, rules: Rules, required: AccelSet | None, device: DeviceFacts | None) -> None:
+        self.rules, self.required, self.device = rules, required, device
+        self.reports: list[Report] = []
+        self.answers: list[dict[str, Any]] = []
+        self.diagnostics: list[Diagnostic] = []
+        self.code = 0
+
+    def one(self, path: str) -> None:
+        from atoll.errors import UnreadableError
+        from atoll.packaging import report
+
+        try:
+            found = report(path)
+        except UnreadableError as error:
+            self.diagnostics += error.diagnostics
+            self.code = 2
+            return
+        self.diagnostics += found.diagnostics
+        if any(item.severity == "error" for item in found.diagnostics):
+            self.code = 2
+        self.reports.append(found)
+        self.answers.append({**self._required(found), **self._on(found)})
+
+    def _required(self, found: Report) -> dict[str, Any]:
+        from atoll.packaging.gate import lacking, refusal
+
+        if self.required is None:
+            return {}
+        lacks = lacking(found, self.required, self.rules)
+        if lacks:
+            self.diagnostics.append(refusal(found, self.required, lacks))
+            self.code = self.code or 1
+        rows = [
+            {
+                "member": lack.member,
+                "differences": [
+                    {"dimension": item.dimension, "asked": item.asked, "carried": item.carried}
+                    for item in lack.differences
+                ],
+            }
+            for lack in lacks
+        ]
+        return {"require": {"asked": str(self.required), "accepted": not lacks, "lacking": rows}}
+
+    def _on(self, found: Report) -> dict[str, Any]:
+        from atoll.diagnostics import Diagnostic
+        from atoll.packaging.gate import device_text, runs_on
+
+        if self.device is None:
+            return {}
+        name = device_text(self.device)
+        differences = runs_on(found, self.device, self.rules)
+        if differences:
+            notes = tuple(
+                f"{item.dimension}: device {item.asked}, file {item.carried}" for item in differences
+            )
+            message = f"`{found.measured.path}` does not run on {name}"
+            self.diagnostics.append(Diagnostic(code="ATL0459", message=message, notes=notes))
+            self.code = self.code or 1
+        rows = [{"dimension": d.dimension, "asked": d.asked, "carried": d.carried} for d in differences]
+        return {"on": {"device": name, "runs": not differences, "differences": rows}}
+
+    def data(self) -> dict[str, Any]:
+        """Return the one object of `--json`."""
+        from atoll.diagnostics import as_json
+
+        rows = [_data(found) | answer for found, answer in zip(self.reports, self.answers, strict=True)]
+        return {"files": rows, "diagnostics": [as_json(item) for item in self.diagnostics]}
+
+    def print(self, *, verbose: bool) -> None:
+        """Print the data on stdout and what is to be said on stderr."""
+        from atoll.diagnostics import render
+
+        for found, answer in zip(self.reports, self.answers, strict=True):
+            for line in _lines(found, answer, verbose=verbose):
+                click.echo(line)
+        for item in self.diagnostics:
+            click.echo(render(item), err=True)
+
+
+def _data(found: Report) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    measured = found.measured
+    return {
+        "path": measured.path,
+        "accel": None if measured.accel is None else str(measured.accel),
+        "requires": [asdict(fact) for fact in measured.requires],
+        "declared": list(measured.declared),
+        "members": [
+            {"member": name, "accel": None if accel is None else str(accel)}
+            for name, accel in found.members().items()
+        ],
+        "findings": [asdict(finding) for finding in measured.findings],
+        "unread": [{"member": name, "reason": reason} for name, reason in measured.unread],
+    }
+
+
+def _lines(found: Report, answer: dict[str, Any], *, verbose: bool) -> list[str]:
+    from atoll.packaging.gate import shown
+
+    measured = found.measured
+    lines = [_plain(measured.path), f"  accel     {shown(measured.accel)}"]
+    lines += [f"  requires  {_plain(text)}" for text in _requires(found)]
+    lines += [f"  declared  {_plain(text)}" for text in measured.declared]
+    lines += [f"  unread    {_plain(f'{name}: {reason}')}" for name, reason in measured.unread]
+    if "on" in answer:
+        lines.append(
+            f"  runs      {'yes' if answer['on']['runs'] else 'no'} ({_plain(answer['on']['device'])})"
+        )
+    if verbose:
+        lines += _table(found)
+    return lines
+
+
+def _requires(found: Report) -> list[str]:
+    """Give the required facts as text, those of one name and relation `=` on one line."""
+    groups: dict[str, list[str]] = {}
+    for fact in found.measured.requires:
+        groups.setdefault(f"{fact.name} {fact.relation}", []).append(fact.value)
+    return [f"{name} {', '.join(values)}" for name, values in groups.items()]
+
+
+def _table(found: Report) -> list[str]:
+    from atoll.packaging.gate import shown
+
+    rows = []
+    for name, accel in found.members().items():
+        member = _plain(name.removeprefix(f"{found.measured.path}!") or name)
+        entries = [shown(None)] if accel is None else [str(entry) for entry in accel] or ["declared only"]
+        rows += [(member, entry) for entry in entries]
+    width = max((len(member) for member, _ in rows), default=0)
+    return [f"  {member:<{width}}  {entry}" for member, entry in rows]
+
+
+def _plain(text: str) -> str:
+    """Return a text that drives no terminal: one line, control characters spelled out."""
+    from atoll.diagnostics.render import printable
+
+    return printable(text).replace("\n", "\\n")
