@@ -55,7 +55,9 @@ class Entry:
         root: The root that holds this definition.
         status: True where a nonzero ``int`` result becomes an exception in Python.
         domain: For a compiled Python kernel, the number of grid dimensions its caller states with
-            ``over=``; 0 for an ordinary function.
+            ``over=``: the first `domain` parameters, in order; 0 for an ordinary function.
+        device_space: True where the clause says that pointers are device memory.
+        stream: The parameter that is the stream, or empty.
         span: Where it is defined. No part of equality.
         doc: A comment directly above, for the stub.
     """
@@ -67,5 +69,7 @@ class Entry:
     root: str = ""
     status: bool = False
     domain: int = 0
+    device_space: bool = False
+    stream: str = ""
     span: Span | None = field(default=None, compare=False)
     doc: str = field(default="", compare=False)
