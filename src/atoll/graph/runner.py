@@ -7,8 +7,6 @@ failed; puts an old output back where the new one has the same bytes, so that no
 says what happened in one line of JSON behind a mark that no command can print (its output is captured).
 """
 
-# ruff: noqa: PTH - pathlib would double the start-up time of every edge
-
 from __future__ import annotations
 
 import contextlib
