@@ -174,17 +174,13 @@ class _Scanner:
         self.space()
         start = self.at
         word = self.word()
-        match word:
-            case "not":
-                return Not(self.parenthesised(depth + 1))
-            case "any":
-                return AnyOf(self.several(depth + 1))
-            case "all":
-                return AllOf(self.several(depth + 1))
-            case _ if word in KEYS:
-                return self.comparison(word, start)
-            case _:
-                self.unknown_word(word, start)
+        if word == "not":
+            return Not(self.parenthesised(depth + 1))
+        if word in ("any", "all"):
+            return (AnyOf if word == "any" else AllOf)(self.several(depth + 1))
+        if word not in KEYS:
+            self.unknown_word(word, start)
+        return self.comparison(word, start)
 
     def comparison(self, key: str, start: int) -> Is:
         self.expect("=")
