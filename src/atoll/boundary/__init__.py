@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from atoll.boundary.data import DataItem, data_header, data_items, data_source
     from atoll.boundary.cheader import header, header_name
     from atoll.boundary.python import module_file, python_source, root_file
-    from atoll.boundary.root import Carried, root_source
+    from atoll.boundary.root import root_source
     from atoll.boundary.roots import Root, scan
     from atoll.boundary.stub import python_files
 
 _LATE = {
-    "Carried": "root",
     "DataItem": "data",
     "Interface": "interface",
     "InterfaceEntry": "interface",
@@ -48,7 +47,6 @@ _LATE = {
 
 __all__ = [
     "Access",
-    "Carried",
     "DataItem",
     "Entry",
     "Extent",

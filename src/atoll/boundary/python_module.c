@@ -381,7 +381,7 @@ static int atoll_take_buffer(const atoll_entry *entry, const atoll_parameter *pa
 static int atoll_check_array(const atoll_entry *entry, const atoll_parameter *parameter, const atoll_array *array) {
   int text = parameter->kind == 'c' && array->size == 1 && strchr("iuc", array->kind) != NULL && array->kind != 0;
   int bits = (int)array->size * 8, wanted = (int)parameter->size * 8;
-  if (!text && (array->kind != parameter->kind || array->size != parameter->size)) {
+  if (!text && (array->kind != parameter->kind || (size_t)array->size != parameter->size)) {
     if (array->kind == 0)
       return atoll_wrong(PyExc_TypeError, entry, parameter, "has elements `%s` where %s%d is taken",
                          array->format ? array->format : "of an unknown type", atoll_word(parameter->kind), wanted);
