@@ -5,6 +5,7 @@ predicate; a *constraint* is the `accel` of a source entry. Which devices a set 
 :mod:`atoll.accel`'s; which actions follow is :mod:`atoll.build`'s.
 """
 
+from atoll.manifest.lanes import LaneFacts
 from atoll.manifest.model import (
     Boundary,
     Build,
@@ -25,6 +26,7 @@ from atoll.manifest.model import (
     Variant,
 )
 from atoll.manifest.reader import find, read
+from atoll.manifest.selection import LeftOut, SelectedUnit, Selection, select
 
 __all__ = [
     "Boundary",
@@ -32,12 +34,16 @@ __all__ = [
     "Data",
     "Dependency",
     "Feature",
+    "LaneFacts",
     "LaneTable",
+    "LeftOut",
     "Link",
     "Manifest",
     "Package",
     "Profile",
     "RuntimeArtifact",
+    "SelectedUnit",
+    "Selection",
     "Shape",
     "Source",
     "Storage",
@@ -46,4 +52,5 @@ __all__ = [
     "Variant",
     "find",
     "read",
+    "select",
 ]

@@ -127,7 +127,11 @@ class Converter:
                 )
 
     def _place(self, table: type[Any], node: Node) -> dict[str, Any]:
-        return {"span": node.span} if any(f.name == "span" for f in dataclasses.fields(table)) else {}
+        names = {item.name for item in dataclasses.fields(table)}
+        places = {"span": node.span} if "span" in names else {}
+        if "accel_span" in names and "accel" in node.value:
+            places["accel_span"] = node.value["accel"].at
+        return places
 
 
 _SCALARS: dict[type, str] = {str: "a string", bool: "true or false", float: "a number"}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from atoll.diagnostics import Diagnostic, Span
@@ -87,6 +87,24 @@ def _broken(file: str, lines: list[str], error: Exception) -> Diagnostic:
 def _span(file: str, lines: list[str], line: int, column: int, end: int | None = None) -> Span:
     text = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
     return Span(file=file, line=line, column=column, end_column=end, text=text if len(text) < 400 else "")
+
+
+def anchored(inner: Diagnostic, outer: Span | None, length: int) -> Diagnostic:
+    """Return a diagnostic about a string's text at the string's place in the manifest.
+
+    Args:
+        inner: Its span counts from the start of the string's value.
+        outer: Where the string stands, quotes included.
+        length: How many characters the value has.
+    """
+    if outer is None:
+        return inner
+    quoted = (outer.end_column or 0) - outer.column - 2 == length
+    if inner.span is None or not quoted or inner.span.line != 1:
+        return replace(inner, span=outer)
+    column = outer.column + inner.span.column
+    end = None if inner.span.end_column is None else outer.column + inner.span.end_column
+    return replace(inner, span=replace(outer, column=column, end_column=end))
 
 
 def _nodes(data: Mapping[str, Any], places: Places, file: str, lines: list[str]) -> Node:

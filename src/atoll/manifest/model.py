@@ -102,6 +102,7 @@ class Build:
     ldflags: tuple[str, ...] = key("Flags for every link.", default=())
     cxx_std: str = key("The C++ standard.", default="c++20")
     program: str | None = key("A build program, run in its own process.", default=None)
+    accel_span: Span | None = place()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +123,7 @@ class Source:
     defines: tuple[str, ...] = key("`NAME` or `NAME=VALUE`, for these files.", default=())
     flags: Mapping[str, tuple[str, ...]] = key("Flags by lane, for these files.", factory=dict)
     span: Span | None = place()
+    accel_span: Span | None = place()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,6 +315,16 @@ class Manifest:
         from atoll.manifest.overlay import resolve
 
         return resolve(self, accel, os=os, arch=arch, compiler=compiler)
+
+    def accel_set(self, floor_words: Mapping[str, str] | None = None) -> AccelSet:
+        """Return the set that `[build] accel` spells.
+
+        Raises:
+            ManifestError: With the place in the manifest.
+        """
+        from atoll.manifest.overlay import parse_accel
+
+        return parse_accel(self.build.accel, self.build.accel_span, self.path, floor_words)
 
     def lane_options(self, lane: str) -> Mapping[str, object]:
         """Return `[lane.NAME]` as the lane reads it; empty where there is none."""

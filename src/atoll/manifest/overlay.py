@@ -7,14 +7,19 @@ they stand in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from atoll.diagnostics import Span
-from atoll.manifest.document import Node
+from atoll.errors import AccelError, ManifestError
+from atoll.manifest.document import Node, anchored
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from atoll.accel import AccelSet
+    from atoll.accel.cfg import Predicate
+    from atoll.diagnostics import Diagnostic
     from atoll.manifest.model import Manifest
 
 
@@ -31,7 +36,7 @@ class Overlay:
 
     text: str
     span: Span
-    predicate: Any
+    predicate: Predicate
     body: Node
 
 
@@ -53,10 +58,41 @@ def resolve(manifest: Manifest, accel: AccelSet, *, os: str, arch: str, compiler
     from atoll.manifest.reader import from_document
 
     document = manifest.document
-    if document is None or not manifest.overlays:
+    if document is None or "target" not in document.value:
         return manifest
     for overlay in manifest.overlays:
         if evaluate(overlay.predicate, accel=accel, os=os, arch=arch, compiler=compiler):
             document = merge(document, overlay.body)
     without = Node({k: v for k, v in document.value.items() if k != "target"}, document.span, document.at)
-    return from_document(without, manifest.path)
+    # The overlays are kept, applied, for the warnings about their predicates.
+    return replace(from_document(without, manifest.path), overlays=manifest.overlays)
+
+
+def unknown_accelerators(overlays: Iterable[Overlay], known: Iterable[str]) -> list[Diagnostic]:
+    """Return a warning for each accelerator in a predicate that nobody names."""
+    from atoll.accel import cfg
+
+    words = list(known)
+    return [
+        anchored(warning, overlay.span, len(overlay.text))
+        for overlay in overlays
+        for warning in cfg.unknown_accelerators(overlay.predicate, words)
+    ]
+
+
+def parse_accel(
+    text: str, span: Span | None, file: str, floor_words: Mapping[str, str] | None = None
+) -> AccelSet:
+    """Return the set that a value of the manifest spells.
+
+    Raises:
+        ManifestError: With the place in the manifest.
+    """
+    from atoll.accel import AccelSet
+
+    if not text:
+        return AccelSet()
+    try:
+        return AccelSet.parse(text, floor_words=floor_words, source=file)
+    except AccelError as error:
+        raise ManifestError(*(anchored(fault, span, len(text)) for fault in error.diagnostics)) from None

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import AtollError, ManifestError, UnreadableError
 from atoll.manifest.check import check
 from atoll.manifest.convert import Converter
-from atoll.manifest.document import MAX_BYTES, Node, parse
+from atoll.manifest.document import MAX_BYTES, Node, anchored, parse
 from atoll.manifest.model import Manifest, Overlaid
 from atoll.manifest.overlay import Overlay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from atoll.accel.cfg import Predicate
 
 FILE = "atoll.toml"
 SHARED_FILE = "pyproject.toml"
@@ -185,14 +187,14 @@ def _overlays(document: Node) -> tuple[tuple[Overlay, ...], list[Diagnostic]]:
         try:
             overlays.append(Overlay(text, body.span, _predicate(text, body), body))
         except AtollError as error:
-            faults += error.diagnostics
+            faults += [anchored(fault, body.span, len(text)) for fault in error.diagnostics]
         converter = Converter(partial=True)
         converter.table(Overlaid, body, f"target.'{text}'")
         faults += converter.faults
     return tuple(overlays), faults
 
 
-def _predicate(text: str, body: Node) -> Any:
+def _predicate(text: str, body: Node) -> Predicate:
     from atoll.accel.cfg import parse_cfg
 
     return parse_cfg(text, source=body.span.file)

@@ -1,0 +1,150 @@
+"""Which files does a glob name? One walk of the project, pruned by the pattern.
+
+`*`, `?` and `[…]` match within one component, `**` as a whole component any number of them. Components
+that start with a dot are matched only by a component that does. Results are sorted. Nothing outside the
+root is ever named: a pattern cannot leave it, and a link that does is refused by the caller.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+MAX_PATTERN = 512
+MAX_ENTRIES = 500_000
+MAX_DEPTH = 64
+
+
+class TooMany(Exception):  # noqa: N818 - becomes a diagnostic
+    """The folder holds more than is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A glob, taken apart.
+
+    Attributes:
+        text: As written.
+        parts: Its components; ``**`` stands for itself.
+    """
+
+    text: str
+    parts: tuple[str, ...]
+
+
+def parse(text: str) -> Pattern | str:
+    """Return the pattern that `text` spells, or the reason why it is none."""
+    if not text or len(text) > MAX_PATTERN:
+        return f"it is empty or longer than {MAX_PATTERN} characters"
+    if "\\" in text or "\0" in text or "\n" in text:
+        return "it has a backslash, a NUL or a line break"
+    if text.startswith("/") or re.match(r"[A-Za-z]:", text):
+        return "it is absolute"
+    parts = text.split("/")
+    if any(part in {"", ".", ".."} for part in parts):
+        return "it has an empty component, `.` or `..`"
+    if any("**" in part and part != "**" for part in parts):
+        return "`**` is not a whole component"
+    return Pattern(text, tuple(parts))
+
+
+@lru_cache(maxsize=4096)
+def _component(part: str) -> re.Pattern[str]:
+    return re.compile(fnmatch.translate(part))
+
+
+def _fits(part: str, name: str) -> bool:
+    if name.startswith(".") and not part.startswith("."):
+        return False
+    return _component(part).match(name) is not None
+
+
+def _advance(parts: tuple[str, ...], at: Iterable[int], name: str) -> frozenset[int]:
+    """Return where in the pattern one can be after a component named `name`."""
+    after: set[int] = set()
+    for index in at:
+        if index == len(parts):
+            continue
+        if parts[index] == "**":
+            if not name.startswith("."):
+                after.add(index)
+        elif _fits(parts[index], name):
+            after.add(index + 1)
+    return _closed(parts, after)
+
+
+def _closed(parts: tuple[str, ...], at: Iterable[int]) -> frozenset[int]:
+    """Add the places that `**` reaches by matching nothing."""
+    found = set(at)
+    for index in sorted(found):
+        while index < len(parts) and parts[index] == "**":
+            index += 1
+            found.add(index)
+    return frozenset(found)
+
+
+def expand(root: Path, pattern: Pattern) -> list[str]:
+    """Return the files that a pattern names, relative to the root, sorted.
+
+    Raises:
+        TooMany: Where the folder holds more than `MAX_ENTRIES` entries or is deeper than `MAX_DEPTH`.
+    """
+    found = list(_walk(root, pattern))
+    return sorted(found)
+
+
+def _walk(root: Path, pattern: Pattern) -> Iterator[str]:
+    parts, count = pattern.parts, 0
+    todo: list[tuple[str, frozenset[int], tuple[tuple[int, int], ...]]]
+    todo = [("", _closed(parts, {0}), (_identity(root),))]
+    while todo:
+        folder, at, above = todo.pop()
+        for entry in _entries(root / folder):
+            count += 1
+            if count > MAX_ENTRIES or len(above) > MAX_DEPTH:
+                raise TooMany
+            after = _advance(parts, at, entry.name)
+            if not after:
+                continue
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if _is_folder(entry):
+                inner = _identity(Path(entry.path))
+                # A link to a folder above would be walked for ever.
+                if inner not in above:
+                    todo.append((path, after, (*above, inner)))
+            elif len(parts) in after and entry.is_file():
+                yield path
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    try:
+        found = folder.stat()
+    except OSError:
+        return (0, 0)
+    return found.st_dev, found.st_ino
+
+
+def escapes(root: Path, path: str) -> Path | None:
+    """Return where a path below the root really lies where that is outside the root, else None."""
+    real, base = (root / path).resolve(), root.resolve()
+    return None if base in real.parents else real
