@@ -14,7 +14,7 @@ from atoll._util.near import nearest
 from atoll.accel.terms import ARCH, BACKEND, MAX_DIGITS, MAX_VALUE, VALUE, AccelSet, Entry, Floor, Version
 from atoll.accel.words import NEUTRAL, AnyWord, FloorWords, installed_floor_words
 from atoll.diagnostics import Diagnostic, Span
-from atoll.errors import AccelError
+from atoll.errors import AccelError, UsageError
 
 MAX_TEXT = 4096
 
@@ -37,19 +37,27 @@ def parse_set(text: str, floor_words: FloorWords | None = None, source: str = "<
     return _Scanner(text, source, floor_words).set()
 
 
-def parse_option(text: str, floor_words: FloorWords | None = None) -> AccelSet:
+def parse_option(text: str, floor_words: FloorWords | None = None, *, option: str = "--accel") -> AccelSet:
     """Return the set of ``--accel TEXT``, where an empty text is a mistake.
 
+    Args:
+        text: What followed the option.
+        floor_words: As for :meth:`AccelSet.parse`.
+        option: The option as the user typed it.
+
     Raises:
-        AccelError: As :meth:`AccelSet.parse`, and for an empty or blank text.
+        UsageError: Where :meth:`AccelSet.parse` refuses, and for an empty or blank text.
     """
     if text.strip():
-        return parse_set(text, floor_words, "<--accel>")
-    raise AccelError(
+        try:
+            return parse_set(text, floor_words, f"<{option}>")
+        except AccelError as error:
+            raise UsageError(*error.diagnostics) from error
+    raise UsageError(
         Diagnostic(
             code="ATL0112",
-            message="`--accel` names nothing",
-            notes=(f"--accel: {text!r}",),
+            message=f"`{option}` names nothing",
+            notes=(f"{option}: {text!r}",),
             hint="`--no-accel` asks for no accelerator",
         )
     )

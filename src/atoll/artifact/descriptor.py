@@ -126,16 +126,18 @@ def read_index(data: bytes, name: str) -> Index:
     """Return the index that JSON bytes spell.
 
     Args:
-        data: ``{"package", "version", "artifacts": [descriptor…]}``; from anywhere, so every byte is hostile.
+        data: ``{"package", "version", "artifacts": [descriptor…]}``, or what `measure --json` printed
+            (``{"files": […]}``); from anywhere, so every byte is hostile.
         name: The file, for diagnostics.
 
     Raises:
         UnreadableError: Where it is not JSON of that shape or is too large.
     """
     value = _decode(data, name)
-    if not isinstance(value, dict) or not isinstance(value.get("artifacts"), list):
+    items = value.get("artifacts", value.get("files")) if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(items, list):
         raise UnreadableError(_not_index(name, "it has no list `artifacts`"))
-    return _Reader(name).index(value)
+    return _Reader(name).index(value, items)
 
 
 def _decode(data: bytes, name: str) -> object:
@@ -159,6 +161,13 @@ def _not_index(name: str, reason: str) -> Diagnostic:
     )
 
 
+def _fact_text(value: object) -> object:
+    """Return a fact that `measure --json` wrote as an object in the text of a descriptor."""
+    if not isinstance(value, dict):
+        return value
+    return " ".join(str(value.get(part, "")) for part in ("name", "relation", "value"))
+
+
 class _MalformedError(Exception):
     """A descriptor that cannot be understood; never leaves this module."""
 
@@ -171,9 +180,7 @@ class _Reader:
         self.parts: dict[tuple[str, object], object] = {}
         self.warnings: list[Diagnostic] = []
 
-    def index(self, value: Mapping[str, object]) -> Index:
-        items = value["artifacts"]
-        assert isinstance(items, list)
+    def index(self, value: Mapping[str, object], items: list[object]) -> Index:
         read = [self.descriptor(place, item) for place, item in enumerate(items)]
         package, version = value.get("package", ""), value.get("version", "")
         if not isinstance(package, str) or not isinstance(version, str):
@@ -223,6 +230,8 @@ class _Reader:
 
     def texts(self, item: Mapping[str, object], key: str) -> tuple[str, ...]:
         value = item.get(key, [])
+        if key == "requires" and isinstance(value, list):
+            value = [_fact_text(each) for each in value]
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise _MalformedError(f"`{key}` is no list of texts")
         if len(value) > MAX_ITEMS:
