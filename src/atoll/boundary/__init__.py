@@ -15,9 +15,16 @@ from typing import TYPE_CHECKING, Any
 from atoll.boundary.values import Access, Entry, Extent, Parameter
 
 if TYPE_CHECKING:
-    from atoll.boundary.interface import Interface, InterfaceEntry, clause, compare, declaration, default_module
-    from atoll.boundary.data import DataItem, data_header, data_items, data_source
     from atoll.boundary.cheader import header, header_name
+    from atoll.boundary.data import DataItem, data_header, data_items, data_source
+    from atoll.boundary.interface import (
+        Interface,
+        InterfaceEntry,
+        clause,
+        compare,
+        declaration,
+        default_module,
+    )
     from atoll.boundary.python import module_file, python_source, root_file
     from atoll.boundary.root import root_source
     from atoll.boundary.roots import Root, scan
@@ -72,7 +79,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> Any:
     """Import what generates or parses only where it is used."""
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -54,9 +54,7 @@ class Source:
         width = len(_decoded(self.text[start : min(end or start + 1, stop)]))
         line = self.text.count(b"\n", 0, start) + 1
         shown = _decoded(self.text[begin : min(stop, begin + 400)]).rstrip("\r")
-        return Span(
-            file=self.path, line=line, column=column, end_column=column + max(1, width), text=shown
-        )
+        return Span(file=self.path, line=line, column=column, end_column=column + max(1, width), text=shown)
 
     def fault(self, code: str, message: str, span: Span, *notes: str, hint: str | None = None) -> None:
         """Keep a fault; scanning goes on."""
@@ -78,17 +76,22 @@ def entry_at(source: Source, tree: Node, marked: Marked) -> Entry | None:
     place = source.span(marked.start, marked.end)
     if marked.opened is not None:
         spot = source.span(marked.opened)
-        return source.fault(_WRONG, "a parenthesis after the marker is never closed", spot)
+        source.fault(_WRONG, "a parenthesis after the marker is never closed", spot)
+        return None
     node = _declaration(tree, marked.follows)
     if node is None or marked.follows >= len(source.text):
-        return source.fault(_WRONG, "no function definition follows the marker", place)
+        source.fault(_WRONG, "no function definition follows the marker", place)
+        return None
     if refused := _context(node):
-        return source.fault(_FORM, f"the marked declaration cannot be exported: {refused}", place)
+        source.fault(_FORM, f"the marked declaration cannot be exported: {refused}", place)
+        return None
     declarator = _declarator(node)
     if declarator is not None and declarator.end_byte <= marked.follows:
-        return source.fault(_WRONG, "no function definition follows the marker", place)
+        source.fault(_WRONG, "no function definition follows the marker", place)
+        return None
     if declarator is None or _broken(node, declarator):
-        return source.fault(_WRONG, "the marked declaration could not be parsed", place)
+        source.fault(_WRONG, "the marked declaration could not be parsed", place)
+        return None
     return _entry(source, node, declarator, marked)
 
 
@@ -253,18 +256,20 @@ def _parameters(source: Source, node: Node, clause: Clause) -> tuple[Parameter, 
 def _parameter(source: Source, node: Node, clause: Clause) -> Parameter | None:
     span = source.span(node.start_byte, node.end_byte)
     if node.type == "variadic_parameter_declaration":
-        return source.fault(_ABI, "a variadic parameter list has no C ABI that a boundary knows", span)
+        source.fault(_ABI, "a variadic parameter list has no C ABI that a boundary knows", span)
+        return None
     if node.type == "optional_parameter_declaration":
-        return source.fault(
-            _FORM, "the marked declaration cannot be exported: a parameter has a default", span
-        )
+        source.fault(_FORM, "the marked declaration cannot be exported: a parameter has a default", span)
+        return None
     leaf = node.child_by_field_name("declarator")
     while leaf is not None and leaf.type == "pointer_declarator":
         leaf = leaf.child_by_field_name("declarator")
     if leaf is None:
-        return source.fault(_FORM, "a parameter of a marked declaration has no name", span)
+        source.fault(_FORM, "a parameter of a marked declaration has no name", span)
+        return None
     if node.type != "parameter_declaration":
-        return source.fault(_WRONG, "the marked declaration could not be parsed", span)
+        source.fault(_WRONG, "the marked declaration could not be parsed", span)
+        return None
     before = len(source.faults)
     ctype = _typed(source, node, leaf)
     if len(source.faults) > before:
@@ -273,7 +278,7 @@ def _parameter(source: Source, node: Node, clause: Clause) -> Parameter | None:
 
 
 def _made(name: str, ctype: str, clause: Clause) -> Parameter:
-    head, star, tail = ctype.rpartition(" *")
+    head, star, _ = ctype.rpartition(" *")
     if not star:
         return Parameter(name=name, ctype=ctype)
     element = head.removeprefix("const ")
@@ -327,9 +332,7 @@ def _check_size(source: Source, span: Span, by_name: dict[str, Parameter], name:
         return
     given = by_name.get(size)
     if given is None:
-        source.fault(
-            _CLAUSE_NAME, f"the extent of `{name}` names `{size}`, which is no parameter", span
-        )
+        source.fault(_CLAUSE_NAME, f"the extent of `{name}` names `{size}`, which is no parameter", span)
     elif given.element or kind(given.ctype.removeprefix("const ")) not in (Kind.SIGNED, Kind.UNSIGNED):
         source.fault(
             _CLAUSE_NAME,

@@ -45,10 +45,10 @@ def parse(text: bytes, extension: str, seconds: float = TIME_LIMIT) -> Tree | No
 
     deadline = time.monotonic() + seconds
 
-    def read(offset: int, point: Point) -> bytes:
+    def read(offset: int, _point: Point) -> bytes:
         return text[offset : offset + 65536]
 
-    def overtime(offset: int, has_error: bool) -> bool:
+    def overtime(_offset: int, _has_error: bool) -> bool:
         return time.monotonic() > deadline
 
     try:

@@ -6,7 +6,7 @@ run time, is no part of it: with and without devices the generated files are byt
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -135,14 +135,11 @@ def compare(
     faults += _collisions(items)
     if faults:
         raise BoundaryError(*faults)
-    return Interface(
-        module=module, package=package, roots=_order(roots), entries=items, marker=marker
-    )
+    return Interface(module=module, package=package, roots=_order(roots), entries=items, marker=marker)
 
 
-def _sorted(entries: Sequence[Entry] | object) -> list[Entry]:
-    assert not isinstance(entries, str)
-    return sorted(entries, key=lambda entry: (entry.namespace, entry.name))  # type: ignore[call-overload,no-any-return]
+def _sorted(entries: Iterable[Entry]) -> list[Entry]:
+    return sorted(entries, key=lambda entry: (entry.namespace, entry.name))
 
 
 def _order(roots: Sequence[Root]) -> tuple[str, ...]:
@@ -246,9 +243,7 @@ def _nothing(roots: Sequence[Root], marker: str) -> Diagnostic:
 
 
 def _item(entry: Entry, roots: Sequence[Root], prefix: str) -> InterfaceEntry:
-    lacking = tuple(
-        root.name for root in roots if all(other.name != entry.name for other in root.entries)
-    )
+    lacking = tuple(root.name for root in roots if all(other.name != entry.name for other in root.entries))
     rest = entry.name.removeprefix(prefix) if prefix and entry.name.startswith(prefix) else ""
     short = safe(rest) if is_identifier(rest) and rest != entry.name else ""
     return InterfaceEntry(entry=replace(entry, root=""), short=short, lacking=lacking)

@@ -6,15 +6,16 @@ import keyword
 import re
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_CXX_KEYWORDS = frozenset(
-    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
+_CXX_WORDS = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t
     class compl concept const consteval constexpr constinit const_cast continue co_await co_return co_yield
     decltype default delete do double dynamic_cast else enum explicit export extern false float for friend
     goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
     protected public register reinterpret_cast requires restrict return short signed sizeof static
     static_assert static_cast struct switch template this thread_local throw true try typedef typeid
-    typename union unsigned using virtual void volatile wchar_t while xor xor_eq""".split()
-)
+    typename union unsigned using virtual void volatile wchar_t while xor xor_eq
+"""
+_CXX_KEYWORDS = frozenset(_CXX_WORDS.split())
 MODULE_NAMES = frozenset({"device_name", "devices", "use", "IslandError", "RootUnavailableError"})
 """What a generated Python module defines beside the entries."""
 

@@ -291,9 +291,7 @@ _FIELDS = {Kind.SIGNED: "i", Kind.UNSIGNED: "u", Kind.FLOAT: "f", Kind.BOOL: "u"
 def _invoke(index: int, entry: Entry) -> str:
     """Return the function that calls the entry by its own type."""
     types = [_c(item.ctype) for item in entry.parameters]
-    values = ", ".join(
-        f"({_c(item.ctype)})in[{k}].{_field(item)}" for k, item in enumerate(entry.parameters)
-    )
+    values = ", ".join(f"({_c(item.ctype)})in[{k}].{_field(item)}" for k, item in enumerate(entry.parameters))
     cast = f"(({_c(entry.result)} (*)({', '.join(types) or 'void'}))function)({values})"
     result = kind(entry.result.removeprefix("const "))
     body = cast if result is None else f"out->{_FIELDS[result]} = {cast}"
@@ -360,5 +358,3 @@ def _doc(name: str, item: InterfaceEntry) -> str:
     entry = item.entry
     said = f"{entry.doc}\n\n" if entry.doc else ""
     return f"{name}({signature(entry)})\n--\n\n{said}{declaration(entry)}"
-
-

@@ -149,18 +149,22 @@ static void atoll_environment(const char *name, char *out, size_t capacity) {
   (void)snprintf(out, capacity, "%s", value ? value : "");
 }
 
+/* One line for each root that was looked at: why it is not taken. */
 static PyObject *atoll_reasons(void) {
   PyObject *text = PyUnicode_FromString("");
   for (int k = 0; text != NULL && k < ATOLL_ROOT_COUNT; k++) {
     const atoll_opened *root = &atoll_opened_roots[k];
-    PyObject *longer;
+    const char *said = root->state.available ? root->state.device : root->state.reason;
+    PyObject *longer, *about;
     if (!atomic_load_explicit(&root->done, memory_order_acquire)) continue;
-    longer = PyUnicode_FromFormat(
-        "%U\n  %s: %s%s", text, atoll_root_names[k],
-        !root->state.available ? root->state.reason
-        : root->state.software ? "a device in software, taken only when named: "
-                               : "available",
-        root->state.available && root->state.software ? root->state.device : "");
+    about = PyUnicode_DecodeUTF8(said, (Py_ssize_t)strlen(said), "replace");
+    longer = about == NULL ? NULL
+                           : PyUnicode_FromFormat("%U\n  %s: %s%U", text, atoll_root_names[k],
+                                                  !root->state.available  ? ""
+                                                  : root->state.software ? "a device in software, taken only when named: "
+                                                                         : "available ",
+                                                  about);
+    Py_XDECREF(about);
     Py_DECREF(text);
     text = longer;
   }
@@ -172,6 +176,16 @@ static int atoll_refuse(atoll_state *state, const char *message, const char *nam
   if (reasons != NULL)
     PyErr_Format(state->unavailable_error, "%s: %s%s%U", ATOLL_MODULE, message, name, reasons);
   Py_XDECREF(reasons);
+  return ATOLL_NONE;
+}
+
+static int atoll_not_available(atoll_state *state, int root) {
+  const char *said = atoll_opened_roots[root].state.reason;
+  PyObject *reason = PyUnicode_DecodeUTF8(said, (Py_ssize_t)strlen(said), "replace");
+  if (reason != NULL)
+    PyErr_Format(state->unavailable_error, "%s: the root `%s` is not available: %U", ATOLL_MODULE,
+                 atoll_root_names[root], reason);
+  Py_XDECREF(reason);
   return ATOLL_NONE;
 }
 
@@ -190,7 +204,7 @@ static int atoll_select(atoll_state *state) {
   if (chosen == ATOLL_UNKNOWN) return atoll_refuse(state, "ATOLL_DEVICE names no root and no device: ", asked);
   if (chosen < 0) return atoll_refuse(state, "no root can run here", "");
   if (!atoll_opened_roots[chosen].state.available)
-    return atoll_refuse(state, "the root is not available: ", atoll_root_names[chosen]);
+    return atoll_not_available(state, chosen);
   if (!named && strcmp(required, "1") == 0 && atoll_is_host(&atoll_opened_roots[chosen]))
     return atoll_refuse(state, "ATOLL_REQUIRE_DEVICE is set and only the processor is left", "");
   return chosen;
@@ -731,7 +745,7 @@ static PyObject *atoll_use_py(PyObject *module, PyObject *name) {
   (void)atoll_open(chosen);
   Py_END_ALLOW_THREADS;
   if (!atoll_opened_roots[chosen].state.available) {
-    (void)atoll_refuse(PyModule_GetState(module), "the root is not available: ", atoll_root_names[chosen]);
+    (void)atoll_not_available(PyModule_GetState(module), chosen);
     return NULL;
   }
   atomic_store(&atoll_used, chosen);
@@ -739,19 +753,18 @@ static PyObject *atoll_use_py(PyObject *module, PyObject *name) {
 }
 
 static PyObject *atoll_devices_py(PyObject *module, PyObject *unused) {
-  PyObject *rows = PyList_New(0);
+  PyObject *rows = PyDict_New();
   (void)module;
   (void)unused;
   for (int k = 0; rows != NULL && k < ATOLL_ROOT_COUNT; k++) {
-    const atoll_root_state *state = &atoll_opened_roots[k].state;
-    PyObject *row;
+    const char *said = atoll_opened_roots[k].state.reason;
+    PyObject *reason;
     Py_BEGIN_ALLOW_THREADS;
     (void)atoll_open(k);
     Py_END_ALLOW_THREADS;
-    row = Py_BuildValue("(sOss)", atoll_root_names[k], state->available ? Py_True : Py_False, state->device,
-                        state->reason);
-    if (row == NULL || PyList_Append(rows, row) != 0) Py_CLEAR(rows);
-    Py_XDECREF(row);
+    reason = PyUnicode_DecodeUTF8(said, (Py_ssize_t)strlen(said), "replace");
+    if (reason == NULL || PyDict_SetItemString(rows, atoll_root_names[k], reason) != 0) Py_CLEAR(rows);
+    Py_XDECREF(reason);
   }
   return rows;
 }
@@ -762,7 +775,7 @@ static PyMethodDef atoll_own[] = {
     {"use", atoll_use_py, METH_O,
      "use(root, /)\n--\n\nSend every later call of the process to a root; None for the first available one."},
     {"devices", atoll_devices_py, METH_NOARGS,
-     "devices()\n--\n\nReturn a row (root, available, device, reason) for each root, in the order of choice."},
+     "devices()\n--\n\nReturn each root with the reason why it cannot be used here, empty where it can; in the order of choice."},
 };
 
 static void atoll_find_folder(void) {

@@ -137,7 +137,7 @@ def _load_check(
     yield _ADD
     yield "/* 1 with the reason in `out` where nothing this library carries runs on the device. */"
     yield "static int refused(const atoll_device_facts *facts, char *out, size_t capacity) {"
-    yield f"  const atoll_code any = {{NULL, 0, facts->arch, \"\", {c_string(asked)}}};"
+    yield f'  const atoll_code any = {{NULL, 0, facts->arch, "", {c_string(asked)}}};'
     yield "  char version[32];"
     yield "  for (size_t k = 0; k < sizeof codes / sizeof *codes; k++)"
     yield f"    if (atoll_driver_{driver}.fits(&codes[k], facts)) return 0;"
@@ -159,7 +159,7 @@ def _load_check(
     yield ""
 
 
-_ADD = r"""/* Append; a text that came from a device has its control characters spelled out, as in a diagnostic. */
+_ADD = r"""/* Append; a device's text has its control characters spelled out, as in a diagnostic. */
 static void add(char *out, size_t capacity, const char *text, int foreign) {
   size_t used = strlen(out);
   for (; *text != 0 && used + 5 < capacity; text++) {
@@ -206,9 +206,9 @@ def _head(entry: AccelEntry) -> str:
     return str(AccelEntry(backend=entry.backend, version=entry.version))
 
 
-def _always(have: object, asked: object) -> bool:
+def _always(_have: object, _asked: object) -> bool:
     return True
 
 
-def _never(have: object, arch: object) -> bool:
+def _never(_have: object, _arch: object) -> bool:
     return False

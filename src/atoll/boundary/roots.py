@@ -88,9 +88,7 @@ def scan(
     stem = marker_stem(marker)
     shown_root = _shown(folder, shown)
     if not folder.exists():
-        raise UnreadableError(
-            Diagnostic(code="ATL0314", message=f"the root `{shown_root}` does not exist")
-        )
+        raise UnreadableError(Diagnostic(code="ATL0314", message=f"the root `{shown_root}` does not exist"))
     entries: list[Entry] = []
     faults: list[Diagnostic] = []
     for path in _files(folder, extensions or grammar.extensions()):
@@ -103,9 +101,7 @@ def scan(
     if faults:
         raise BoundaryError(*faults)
     root = name or (folder.stem if folder.is_file() else folder.resolve().name)
-    return Root(
-        name=root, path=shown_root, entries=tuple(replace(entry, root=root) for entry in entries)
-    )
+    return Root(name=root, path=shown_root, entries=tuple(replace(entry, root=root) for entry in entries))
 
 
 def _shown(path: Path, base: Path | None) -> str:

@@ -15,41 +15,31 @@ class Kind(StrEnum):
     CHAR = "c"
 
 
-_SIGNED = (
-    "signed char|short|short int|signed short|signed short int|int|signed|signed int|long|long int|signed long"
-    "|signed long int|long long|long long int|signed long long|signed long long int|int8_t|int16_t|int32_t"
-    "|int64_t|ptrdiff_t|ssize_t|intptr_t|intmax_t"
-).split("|")
-_UNSIGNED = (
-    "unsigned char|unsigned short|unsigned short int|short unsigned|unsigned|unsigned int|unsigned long"
-    "|unsigned long int|long unsigned|unsigned long long|unsigned long long int|long long unsigned|uint8_t"
-    "|uint16_t|uint32_t|uint64_t|size_t|uintptr_t|uintmax_t"
-).split("|")
-_KINDS = {
-    **dict.fromkeys(_SIGNED, Kind.SIGNED),
-    **dict.fromkeys(_UNSIGNED, Kind.UNSIGNED),
+_SIZED = frozenset({"signed", "unsigned", "short", "long", "int", "char"})
+_WIDTHS = ("8", "16", "32", "64", "ptr", "max")
+_NAMED = {
+    **{f"int{width}_t": Kind.SIGNED for width in _WIDTHS},
+    **{f"uint{width}_t": Kind.UNSIGNED for width in _WIDTHS},
+    "ptrdiff_t": Kind.SIGNED,
+    "size_t": Kind.UNSIGNED,
     "float": Kind.FLOAT,
     "double": Kind.FLOAT,
     "bool": Kind.BOOL,
     "_Bool": Kind.BOOL,
-    "char": Kind.CHAR,
 }
-_C_ONLY = frozenset({"long double", "void", "wchar_t", "char16_t", "char32_t"})
-DTYPES = {
-    "float": "float32",
-    "double": "float64",
-    "bool": "bool",
-    "_Bool": "bool",
-    "char": "int8",
-}
-"""Names of array element types in messages, where the C name does not say it."""
+_C_ONLY = frozenset({"void", "long double", "wchar_t"})
 
 
 def kind(ctype: str) -> Kind | None:
     """Return how Python passes a scalar of this type, or None where it cannot."""
-    return _KINDS.get(ctype)
+    words = ctype.split()
+    if not words or not _SIZED.issuperset(words):
+        return _NAMED.get(ctype)
+    if "unsigned" in words:
+        return Kind.UNSIGNED
+    return Kind.CHAR if words == ["char"] else Kind.SIGNED
 
 
 def has_c_abi(base: str) -> bool:
     """Tell whether a type name without pointers and qualifiers is a C type that the boundary knows."""
-    return base in _KINDS or base in _C_ONLY
+    return kind(base) is not None or base in _C_ONLY
