@@ -57,6 +57,7 @@ class Assembler:
         self._variables: list[int] = []
         self._body: list[int] = []
         self._interface: list[int] = []
+        self.first_label = 0
         self.capability(Capability.Shader)
 
     @property
@@ -90,6 +91,13 @@ class Assembler:
     def decorate(self, target: int, decoration: Decoration, *operands: int) -> None:
         """Decorate an id."""
         self._annotations += instruction(Op.Decorate, (target, decoration, *operands))
+
+    def decorate_once(self, target: int, decoration: Decoration, *operands: int) -> None:
+        """Decorate an id that may be asked for again, such as a type that is made once."""
+        key = (Op.Decorate, target, decoration)
+        if key not in self._unique:
+            self._unique[key] = target
+            self.decorate(target, decoration, *operands)
 
     def member_decorate(self, target: int, member: int, decoration: Decoration, *operands: int) -> None:
         """Decorate a member of a struct."""
@@ -140,23 +148,28 @@ class Assembler:
         return result
 
     def begin(self, result: int, returns: int, kind: int, parameters: Iterable[int] = ()) -> list[int]:
-        """Open a function and return its parameters' ids; its first label is written by :meth:`end`."""
+        """Open a function and return its parameters' ids; its first label is :attr:`first_label`."""
         self._functions += instruction(Op.Function, (returns, result, 0, kind))
         ids = []
         for parameter in parameters:
             ids.append(self.fresh())
             self._functions += instruction(Op.FunctionParameter, (parameter, ids[-1]))
+        self.first_label = self.fresh()
         return ids
 
     def end(self) -> None:
         """Close the function: label, variables, then the body in the order it was written."""
-        self._functions += instruction(Op.Label, (self.fresh(),))
+        self._functions += instruction(Op.Label, (self.first_label,))
         self._functions += self._variables + self._body + instruction(Op.FunctionEnd, ())
         self._variables, self._body = [], []
 
     def emit(self, op: Op, *operands: int) -> None:
         """Write an instruction without a result."""
         self._body += instruction(op, operands)
+
+    def label(self, label: int) -> None:
+        """Start a block."""
+        self.emit(Op.Label, label)
 
     def value(self, op: Op, type_id: int, *operands: int) -> int:
         """Write an instruction and return the id of its result."""

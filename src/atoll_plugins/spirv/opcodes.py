@@ -164,13 +164,14 @@ class Decoration(IntEnum):
     Block = 2
     ArrayStride = 6
     BuiltIn = 11
+    Aliased = 20
+    Coherent = 23
     NonWritable = 24
     NonReadable = 25
     Binding = 33
     DescriptorSet = 34
     Offset = 35
     NoContraction = 42
-    Coherent = 23
 
 
 class BuiltIn(IntEnum):

@@ -1,0 +1,87 @@
+"""KIR → SPIR-V: one compute shader a module, the binary itself and no compiler."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from atoll.accel import Entry
+from atoll.artifact import Fact
+from atoll.ir import F64, Module, nodes
+from atoll.ir.ops import Math
+from atoll.plugin import Emitted, Target
+from atoll_plugins.formats.emission import Group, Job, Node, cannot_emit, prepare
+from atoll_plugins.formats.narrow import lacks_narrow_floats
+from atoll_plugins.spirv.assembler import Assembler
+from atoll_plugins.spirv.function import MATHS, WIDE_MATHS, Function
+from atoll_plugins.vulkan.rules import SPIRV_OF_VULKAN
+
+DEFAULT_VERSION = "1.2"
+#: Vulkan 1.0 takes SPIR-V 1.0 only, whose storage buffers are another construct.
+SERVED = {version: spirv for version, spirv in SPIRV_OF_VULKAN.items() if version != "1.0"}
+
+
+class SpirvEmitter:
+    """The emitter for Vulkan."""
+
+    @property
+    def backend(self) -> str:
+        """``vulkan``."""
+        return "vulkan"
+
+    @property
+    def stage(self) -> str:
+        """``spirv``."""
+        return "spirv"
+
+    def target(self, entry: Entry | None, arch: str = "") -> Target:
+        """Return the Vulkan version of the entry; the SPIR-V version is the one every such device takes."""
+        version = str(entry.version) if entry is not None and entry.version is not None else DEFAULT_VERSION
+        return Target(backend=self.backend, arch=arch, version=version)
+
+    def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
+        """Return one kernel as a SPIR-V module."""
+        version = _version(target)
+        job = prepare(module, kernel, target, group, fixed=True, lacks=_lacks)
+        assembler = Assembler(version)
+        Function(job, assembler).write()
+        names = [capability.name for capability in assembler.capabilities]
+        facts = [Fact(name="spirv.capability", relation="=", value=name) for name in names]
+        facts.append(Fact(name="spirv", relation=">=", value=f"{version[0]}.{version[1]}"))
+        return Emitted(
+            target=target,
+            stage=self.stage,
+            code=assembler.binary(),
+            text=False,
+            entry=job.kernel.symbol,
+            suffix=".spv",
+            layout=replace(job.layout, shared_bytes=_shared_bytes(job)),
+            requires=tuple(sorted(facts)),
+        )
+
+
+def _version(target: Target) -> tuple[int, int]:
+    spirv = SERVED.get(target.version)
+    if spirv is None:
+        raise cannot_emit(str(target), ", ".join(f"vulkan:{version}" for version in SERVED))
+    if target.arch:
+        asked = target.arch.removeprefix("spirv")
+        if asked not in SERVED.values() or float(asked) > float(spirv):
+            raise cannot_emit(f"{target} on Vulkan {target.version}", f"spirv1.3 to spirv{spirv}")
+        spirv = asked
+    major, minor = spirv.split(".")
+    return int(major), int(minor)
+
+
+def _shared_bytes(job: Job) -> int:
+    """Return what the shader takes: narrow integers stand in 32 bits there."""
+    return sum(-(-item.length * max(4, item.element.nbytes) // 8) * 8 for item in job.kernel.shared)
+
+
+def _lacks(node: Node) -> str | None:
+    """Return what Vulkan lacks at a node, or None."""
+    if isinstance(node, nodes.MathCall):
+        if node.op is Math.FMA:
+            return "`fma` with one rounding (its own may round twice)"
+        if node.op not in MATHS or (node.type == F64 and node.op not in WIDE_MATHS):
+            return f"`{node.op}` on {node.type}"
+    return lacks_narrow_floats(node)
