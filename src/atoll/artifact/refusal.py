@@ -29,6 +29,7 @@ class Subject(Enum):
     PACK = ("this pack", "this pack asks for")
     LOAD = ("this device", "this device is")
     WHEEL = ("this wheel", "this wheel asks for")
+    GATE = ("what is required", "required")
 
     @property
     def noun(self) -> str:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from atoll.packaging.gate import Rules
 
 
+MAX_LACKS = 8
+
+
 @click.command(name="measure")
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True)
 @click.option("--require", metavar="SPEC", help="Exit 1 where a file does not carry this accel set.")
@@ -75,9 +78,8 @@ class _Session:
         if self.required is None:
             return {}
         lacks = lacking(found, self.required, self.rules)
-        if lacks:
-            self.diagnostics.append(refusal(found, self.required, lacks))
-            self.code = self.code or 1
+        self.diagnostics += [refusal(found, self.required, lack) for lack in lacks[:MAX_LACKS]]
+        self.code = self.code or (1 if lacks else 0)
         rows = [
             {
                 "member": lack.member,
@@ -91,22 +93,19 @@ class _Session:
         return {"require": {"asked": str(self.required), "accepted": not lacks, "lacking": rows}}
 
     def _on(self, found: Report) -> dict[str, Any]:
-        from atoll.diagnostics import Diagnostic
-        from atoll.packaging.gate import device_text, runs_on
+        from atoll.packaging.gate import runs_on
 
         if self.device is None:
             return {}
-        name = device_text(self.device)
-        differences = runs_on(found, self.device, self.rules)
-        if differences:
-            notes = tuple(
-                f"{item.dimension}: device {item.asked}, file {item.carried}" for item in differences
-            )
-            message = f"`{found.measured.path}` does not run on {name}"
-            self.diagnostics.append(Diagnostic(code="ATL0459", message=message, notes=notes))
+        said, answer = runs_on(found, self.device, self.rules)
+        if said is not None:
+            self.diagnostics.append(said)
             self.code = self.code or 1
-        rows = [{"dimension": d.dimension, "asked": d.asked, "carried": d.carried} for d in differences]
-        return {"on": {"device": name, "runs": not differences, "differences": rows}}
+        rows = [
+            {"dimension": item.dimension, "asked": item.asked, "carried": item.carried}
+            for item in answer.differences
+        ]
+        return {"on": {"device": self.device.name, "runs": bool(answer), "differences": rows}}
 
     def data(self) -> dict[str, Any]:
         """Return the one object of `--json`."""
@@ -145,10 +144,10 @@ def _data(found: Report) -> dict[str, Any]:
 
 
 def _lines(found: Report, answer: dict[str, Any], *, verbose: bool) -> list[str]:
-    from atoll.packaging.gate import shown
+    from atoll.artifact.descriptor import accel_text
 
     measured = found.measured
-    lines = [_plain(measured.path), f"  accel     {shown(measured.accel)}"]
+    lines = [_plain(measured.path), f"  accel     {accel_text(measured.accel)}"]
     lines += [f"  requires  {_plain(text)}" for text in _requires(found)]
     lines += [f"  declared  {_plain(text)}" for text in measured.declared]
     lines += [f"  unread    {_plain(f'{name}: {reason}')}" for name, reason in measured.unread]
@@ -170,12 +169,14 @@ def _requires(found: Report) -> list[str]:
 
 
 def _table(found: Report) -> list[str]:
-    from atoll.packaging.gate import shown
+    from atoll.artifact.descriptor import accel_text
 
     rows = []
     for name, accel in found.members().items():
         member = _plain(name.removeprefix(f"{found.measured.path}!") or name)
-        entries = [shown(None)] if accel is None else [str(entry) for entry in accel] or ["declared only"]
+        entries = (
+            [accel_text(None)] if accel is None else [str(entry) for entry in accel] or ["declared only"]
+        )
         rows += [(member, entry) for entry in entries]
     width = max((len(member) for member, _ in rows), default=0)
     return [f"  {member:<{width}}  {entry}" for member, entry in rows]

@@ -6,8 +6,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from atoll.accel import AccelSet, BackendRules, DeviceFacts, Difference, Version, links, runs
-from atoll.artifact import Fact
+from atoll.accel import AccelSet, BackendRules, DeviceFacts, Difference, Relation, Version, links
+from atoll.artifact import (
+    BuildRequest,
+    Descriptor,
+    DeviceRequest,
+    Subject,
+    choose,
+    compose,
+    fit,
+    side,
+)
+from atoll.artifact import refusal as artifact_refusal
+from atoll.artifact.descriptor import accel_text
 from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError
 from atoll.packaging.values import Report
@@ -33,17 +44,23 @@ def lacking(report: Report, required: AccelSet, rules: Rules) -> tuple[Lack, ...
     of that backend: an architecture that another file has does not help the kernels of this one.
     """
     measured = report.measured
-    if measured.accel is None:
-        return tuple(Lack(name, None, ()) for name, accel in report.members().items() if accel is None)
-    whole = links(measured.accel, required, rules)
+    whole = fit(described(report), BuildRequest(accel=required), rules)
     found = [] if whole else [Lack(measured.path, measured.accel, whole.differences)]
-    inner = []
-    for member, accel in report.members().items():
-        asked = AccelSet(tuple(entry for entry in required if accel and accel.get(entry.backend)))
-        answer = links(accel or AccelSet(), asked, rules)
-        if not answer and member != measured.path:
-            inner.append(Lack(member, accel, answer.differences))
-    return tuple(inner or found) if _same(inner, found) else (*found, *inner)
+    members = report.members()
+    inner = [
+        Lack(member, accel, answer.differences)
+        for member, accel in members.items()
+        if member != measured.path and not (answer := _member(accel, required, rules))
+    ]
+    return tuple(inner) if _same(inner, found) else (*found, *inner)
+
+
+def _member(accel: AccelSet | None, required: AccelSet, rules: Rules) -> Relation:
+    """Tell whether one file covers what is asked of the backends that it carries."""
+    if accel is None:
+        return Relation((Difference("accel", str(required), "unknown"),))
+    asked = tuple(entry for entry in required if accel.get(entry.backend))
+    return links(accel, AccelSet(asked), rules)
 
 
 def _same(inner: list[Lack], whole: list[Lack]) -> bool:
@@ -52,70 +69,38 @@ def _same(inner: list[Lack], whole: list[Lack]) -> bool:
     return all((item.dimension, item.asked) in said for lack in whole for item in lack.differences)
 
 
-def refusal(report: Report, required: AccelSet, lacks: tuple[Lack, ...]) -> Diagnostic:
-    """Return the one refusal text, its subject a measured file."""
-    notes = [f"required    {required}", f"measured    {shown(report.measured.accel)}"]
-    for lack in lacks:
-        notes.append(f"in          {lack.member}")
-        if lack.carried is None:
-            notes.append("  accel     unknown, which is never taken for what is required")
-        notes += [
-            f"  {item.dimension:<10}asked {item.asked}, carried {item.carried}" for item in lack.differences
-        ]
-    return Diagnostic(
-        code="ATL0458",
-        message=f"`{report.measured.path}` does not carry what was required",
-        notes=tuple(notes),
-        hint="build the missing ones in (`--accel`), or require what it carries",
+def described(report: Report) -> Descriptor:
+    """Return a measured file as matching sees it."""
+    measured = report.measured
+    return Descriptor(
+        role="file",
+        path=measured.path,
+        accel=measured.accel,
+        requires=measured.requires,
+        declared=measured.declared,
     )
 
 
-def shown(accel: AccelSet | None) -> str:
-    """Return a measured set as a person reads it."""
-    return "unknown" if accel is None else str(accel) or "none"
+def refusal(report: Report, required: AccelSet, lack: Lack) -> Diagnostic:
+    """Return the one refusal text, its subject what is required of a file."""
+    published = [side(name, accel_text(accel)) for name, accel in report.members().items()]
+    return compose(
+        Subject.GATE,
+        report.measured.path,
+        "",
+        side("", accel_text(required)),
+        published or [side(report.measured.path, accel_text(report.measured.accel))],
+        (lack.member, lack.differences),
+    )
 
 
-def runs_on(report: Report, device: DeviceFacts, rules: Rules) -> tuple[Difference, ...]:
-    """Return why a measured file does not run on a device; empty where it does.
-
-    Required facts are compared where the device states a value of that name; the others stand in the
-    measured `requires` for whoever knows more.
-    """
-    accel = report.measured.accel
-    if accel is None:
-        return (Difference("accel", device_text(device), "unknown"),)
-    answer = runs(accel, device, rules)
-    if not answer:
-        return answer.differences
-    unmet = [
-        Difference(fact.name, device.facts[fact.name], f"{fact.relation} {fact.value}")
-        for fact in _floors(report, device)
-        if fact.name not in answer.moot and not _meets(device.facts[fact.name], fact.value)
-    ]
-    return tuple(unmet)
-
-
-def _floors(report: Report, device: DeviceFacts) -> list[Fact]:
-    found = {
-        fact
-        for finding in report.measured.findings
-        if finding.backend == device.backend and not finding.declared
-        for fact in finding.requires
-        if fact.relation == ">=" and fact.name in device.facts
-    }
-    return sorted(found)
-
-
-def _meets(have: str, floor: str) -> bool:
-    try:
-        return Version.parse(have).at_least(Version.parse(floor))
-    except ValueError:
-        return have == floor
-
-
-def device_text(device: DeviceFacts) -> str:
-    """Return a device as a person reads it."""
-    return device.name or f"{device.backend}:{device.arch or device.version or ''}".rstrip(":")
+def runs_on(report: Report, device: DeviceFacts, rules: Rules) -> tuple[Diagnostic | None, Relation]:
+    """Tell whether a measured file runs on a device, with the one refusal text where it does not."""
+    request = DeviceRequest(device=device)
+    choice = choose((described(report),), request, rules)
+    answer = choice.relations[0]
+    said = None if answer else artifact_refusal(Subject.LOAD, report.measured.path, "", request, choice)
+    return said, answer
 
 
 def device_facts(text: str, installed: Registry) -> DeviceFacts:

@@ -20,7 +20,7 @@ ENTRY_LIMIT = 1 << 20
 KINDS = {1: "PTX", 2: "machine code", 4: "machine code of an old form", 8: "LTO IR", 16: "host text"}
 ACCELERATED, FAMILY, LZ4, ZSTD = 0x100000, 0x200000, 0x2000, 0x8000
 # What is inflated of one entry, and of one section, to find the toolkit that made it.
-INFLATE_PTX, INFLATE_CUBIN, INFLATE_TOTAL = 2048, 256 << 10, 8 << 20
+INFLATE_PTX, INFLATE_CUBIN, INFLATE_TOTAL = 2048, 4 << 20, 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +123,15 @@ def _toolkit(entries: list[Entry], budget: int) -> tuple[str, int]:
     """Return the toolkit that the bytes of a fat binary state, and how many bytes were inflated."""
     spent = 0
     for entry in sorted(entries, key=lambda item: (item.kind != 1, len(item.payload))):
-        want = {1: INFLATE_PTX, 2: INFLATE_CUBIN}.get(entry.kind, 0)
-        if not want or spent + want > budget:
-            continue
+        want = min({1: INFLATE_PTX, 2: INFLATE_CUBIN}.get(entry.kind, 0), budget - spent)
         method = "zstd" if entry.flags & ZSTD else "lz4" if entry.flags & LZ4 else ""
-        text = prefix(entry.payload, method, want)
-        spent += want
-        version = cubin.toolkit(text)
-        if version or entry.kind == 2:
-            return version, spent
+        tail = b""
+        for piece in prefix(entry.payload, method, want):
+            spent += len(piece)
+            version = cubin.toolkit(tail + piece)
+            if version:
+                return version, spent
+            tail = piece[-128:]
+        if entry.kind == 2:
+            break
     return "", spent

@@ -1,25 +1,38 @@
-"""What are the first bytes of a compressed entry? A prefix, never the whole; empty where it breaks."""
+"""What are the first bytes of a compressed entry? A prefix, never the whole; what breaks ends it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 
-def prefix(data: memoryview, method: str, want: int) -> bytes:
-    """Return up to `want` bytes of what was compressed by ``zstd``, ``lz4`` or, if empty, not at all."""
+WINDOW = 8 << 20  # what RFC 8878 asks every decoder to support
+PIECE = 1 << 18
+LZ4_LIMIT = 1 << 14
+
+
+def prefix(data: memoryview, method: str, want: int) -> Iterator[bytes]:
+    """Give up to `want` bytes of what ``zstd``, ``lz4`` or, where empty, nothing compressed, in pieces."""
     if method == "zstd":
-        return _zstd(data, want)
-    if method == "lz4":
-        return _lz4(bytes(data[: want + 64]), want)
-    return bytes(data[:want])
+        yield from _zstd(data, want)
+    elif method == "lz4":
+        yield _lz4(bytes(data[: LZ4_LIMIT + 64]), min(want, LZ4_LIMIT))
+    else:
+        for at in range(0, min(want, len(data)), PIECE):
+            yield bytes(data[at : at + PIECE])
 
 
-def _zstd(data: memoryview, want: int) -> bytes:
+def _zstd(data: memoryview, want: int) -> Iterator[bytes]:
     import zstandard
 
-    reader = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(data, read_size=1 << 16)
-    try:
-        return reader.read(want)
-    except zstandard.ZstdError:
-        return b""
+    reader = zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(data, read_size=1 << 16)
+    while want > 0:
+        try:
+            piece = reader.read(min(want, PIECE))
+        except zstandard.ZstdError:
+            return
+        if not piece:
+            return
+        want -= len(piece)
+        yield piece
 
 
 def _lz4(data: bytes, want: int) -> bytes:

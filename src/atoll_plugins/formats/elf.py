@@ -74,6 +74,7 @@ def _claimed(machine: int) -> bool:
 def _facts(elf: Elf) -> Iterator[Fact]:
     yield Fact(name="abi.machine", relation="=", value=HOSTS[elf.machine])
     for library in needed(elf):
+        yield Fact(name="abi.needed", relation="=", value=library)
         if of_vendor(library):
             yield Fact(name="needed", relation="=", value=library)
     for _, version in needed_versions(elf):

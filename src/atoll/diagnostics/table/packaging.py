@@ -44,15 +44,6 @@ CODES = {
         "An archive in an archive in an archive: past a fixed depth nothing is opened, and what lies "
         "there is unknown.",
     ),
-    "ATL0458": CodeInfo(
-        "a file does not carry what was required",
-        "`atoll measure --require` compared what the bytes carry with what was asked for. Build the "
-        "missing architectures in, or require less.",
-    ),
-    "ATL0459": CodeInfo(
-        "a file does not run on the device",
-        "`atoll measure --on` compared what the bytes carry with the hardware and driver of a device.",
-    ),
     "ATL0460": CodeInfo(
         "a wheel cannot be packed with unknown device code",
         "A member of the tree holds device code that no reader understands. A wheel states what it "

@@ -1,0 +1,78 @@
+"""What does the wheel say of itself? METADATA 2.4, from `packaging`, which also checks it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """The metadata of one package.
+
+    Attributes:
+        name / version / summary: As in the manifest.
+        license: An SPDX expression, or empty.
+        license_files: Name in the wheel and file of each licence text.
+        python: The Python versions it supports, a specifier.
+        requires: What must be installed with it (PEP 508).
+        readme: Markdown, or empty.
+    """
+
+    name: str
+    version: str
+    summary: str = ""
+    license: str = ""
+    license_files: tuple[tuple[str, Path], ...] = ()
+    python: str = ">=3.11"
+    requires: tuple[str, ...] = ()
+    readme: str = field(default="", repr=False)
+
+    @property
+    def stem(self) -> str:
+        """The first two fields of the wheel's file name, which also name its ``dist-info``."""
+        from packaging.utils import canonicalize_name, canonicalize_version
+
+        name = re.sub(r"[-_.]+", "_", canonicalize_name(self.name))
+        return f"{name}-{canonicalize_version(self.version, strip_trailing_zero=False)}"
+
+    def text(self) -> bytes:
+        """Return the METADATA file.
+
+        Raises:
+            UsageError: With every field that the standards refuse.
+        """
+        from packaging.metadata import Metadata as Standard
+        from packaging.metadata import RawMetadata
+
+        raw: RawMetadata = {
+            "metadata_version": "2.4",
+            "name": self.name,
+            "version": self.version,
+            "requires_python": self.python,
+        }
+        if self.summary:
+            raw["summary"] = self.summary
+        if self.license:
+            raw["license_expression"] = self.license
+        if self.license_files:
+            raw["license_files"] = [name for name, _ in self.license_files]
+        if self.requires:
+            raw["requires_dist"] = list(self.requires)
+        if self.readme:
+            raw["description"], raw["description_content_type"] = self.readme, "text/markdown"
+        try:
+            return Standard.from_raw(raw).as_rfc822().as_bytes()
+        except ExceptionGroup as group:
+            raise UsageError(
+                Diagnostic(
+                    code="ATL0465",
+                    message=f"the metadata of `{self.name}` break the standards",
+                    notes=tuple(str(error) for error in group.exceptions),
+                    hint="mend them in the manifest",
+                )
+            ) from group

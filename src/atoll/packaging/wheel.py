@@ -1,0 +1,173 @@
+"""How does a tree become a wheel? PEP 427: a zip of sorted members, fixed times, RECORD; whole or not at all.
+
+Equal input gives equal bytes. `zipfile` writes; reading foreign archives is a reader's job.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import UsageError
+from atoll.packaging.metadata import Metadata
+
+EPOCH = (1980, 1, 1, 0, 0, 0)
+CHUNK = 1 << 20
+_LEFT_OUT = frozenset(("__pycache__", ".DS_Store"))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One member of a written wheel: its name, its bytes and its packed bytes."""
+
+    name: str
+    size: int
+    packed: int
+
+
+def tree_files(folder: Path, package: str) -> dict[str, Path]:
+    """Return the files of a package's folder by their name in the wheel, sorted.
+
+    Raises:
+        UsageError: Where the tree holds a link or a special file, a name no wheel can carry, or nothing.
+    """
+    found = dict(_below(folder, package))
+    if not found:
+        raise UsageError(_tree(folder, "it holds no file"))
+    return dict(sorted(found.items()))
+
+
+def _below(folder: Path, prefix: str) -> Iterator[tuple[str, Path]]:
+    for entry in sorted(os.scandir(folder), key=lambda item: item.name):
+        path, name = Path(entry.path), f"{prefix}/{entry.name}"
+        if entry.name in _LEFT_OUT or entry.name.endswith(".pyc"):
+            continue
+        if not entry.name.isprintable() or "\\" in entry.name:
+            raise UsageError(_tree(path, "a wheel cannot carry this name"))
+        if entry.is_symlink() or not (entry.is_dir() or entry.is_file()):
+            raise UsageError(_tree(path, "it is a link or a special file"))
+        if entry.is_dir():
+            yield from _below(path, name)
+        else:
+            yield name, path
+
+
+def _tree(path: Path, reason: str) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0464",
+        message=f"`{path}` cannot become part of a wheel",
+        notes=(f"reason: {reason}",),
+        hint="build the package anew, or remove it",
+    )
+
+
+def write_wheel(
+    files: Mapping[str, Path],
+    metadata: Metadata,
+    out: Path,
+    *,
+    tag: str,
+    extra: Mapping[str, bytes] | None = None,
+) -> tuple[Path, tuple[Written, ...]]:
+    """Write a wheel and return its path and members.
+
+    Args:
+        files: File on disk by name in the wheel.
+        metadata: What METADATA says.
+        out: The folder to write into.
+        tag: ``cp311-abi3-manylinux_2_34_x86_64``.
+        extra: Further files of the ``dist-info``, by name in it.
+
+    Raises:
+        UsageError: Where the metadata break the standards.
+    """
+    info = f"{metadata.stem}.dist-info"
+    made = {f"{info}/{name}": data for name, data in _made(metadata, tag, extra or {}).items()}
+    licenses = {f"{info}/licenses/{name}": path for name, path in metadata.license_files}
+    path = out / f"{metadata.stem}-{tag}.whl"
+    with (
+        _whole(path) as stream,
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive,
+    ):
+        rows = [_add_file(archive, name, file) for name, file in sorted(files.items())]
+        rows += [_add_file(archive, name, file) for name, file in sorted(licenses.items())]
+        rows += [_add(archive, name, data) for name, data in sorted(made.items())]
+        _add(archive, f"{info}/RECORD", _record(rows, f"{info}/RECORD"))
+        written = tuple(
+            Written(item.filename, item.file_size, item.compress_size) for item in archive.filelist
+        )
+    return path, written
+
+
+def _made(metadata: Metadata, tag: str, extra: Mapping[str, bytes]) -> dict[str, bytes]:
+    from importlib.metadata import version
+
+    python, abi, platforms = tag.split("-")
+    tags = "".join(f"Tag: {python}-{abi}-{platform}\n" for platform in platforms.split("."))
+    pure = str(platforms == "any").lower()
+    head = f"Wheel-Version: 1.0\nGenerator: atoll {version('atoll')}\nRoot-Is-Purelib: {pure}\n"
+    return {"METADATA": metadata.text(), "WHEEL": (head + tags).encode(), **extra}
+
+
+def _member(name: str, *, program: bool = False) -> zipfile.ZipInfo:
+    if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+        raise UsageError(_tree(Path(name), "the name leads outside"))
+    item = zipfile.ZipInfo(name, EPOCH)
+    item.compress_type = zipfile.ZIP_DEFLATED
+    item.create_system = 3
+    item.external_attr = (0o100755 if program else 0o100644) << 16
+    return item
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> tuple[str, str, int]:
+    archive.writestr(_member(name), data, compresslevel=9)
+    return name, _digest(hashlib.sha256(data)), len(data)
+
+
+def _add_file(archive: zipfile.ZipFile, name: str, file: Path) -> tuple[str, str, int]:
+    state, total = hashlib.sha256(), 0
+    item = _member(name, program=bool(file.stat().st_mode & 0o100))
+    item.file_size = file.stat().st_size
+    with file.open("rb") as source, archive.open(item, "w") as target:
+        while piece := source.read(CHUNK):
+            state.update(piece)
+            target.write(piece)
+            total += len(piece)
+    return name, _digest(state), total
+
+
+def _digest(state: hashlib._Hash) -> str:
+    return "sha256=" + base64.urlsafe_b64encode(state.digest()).rstrip(b"=").decode()
+
+
+def _record(rows: list[tuple[str, str, int]], own: str) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows(rows)
+    writer.writerow((own, "", ""))
+    return text.getvalue().encode()
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[io.BufferedWriter]:
+    """Open a neighbour of a file and rename it at the end; nothing is left where writing broke off."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
