@@ -150,24 +150,23 @@ static int cu_level_of(const char *text, cu_level *out) {
   return *end == 0 && value >= 10;
 }
 
-/* Levels of integrated parts: machine code of a lower level of their family does not run there. */
-static int cu_integrated(cu_level level) {
-  static const uint32_t alone[] = {53, 62, 72, 87, 88};
+/* Tegra chips: their machine code serves themselves alone, and no other machine code serves them. */
+static int cu_alone(cu_level level) {
+  static const uint32_t alone[] = {53, 62, 72, 87, 88, 101};
   for (size_t k = 0; k < sizeof alone / sizeof *alone; k++)
     if (level.major * 10 + level.minor == alone[k]) return 1;
   return 0;
 }
 
 static int cu_machine_runs(cu_level code, cu_level device) {
-  if (code.major != device.major) return 0;
-  if (code.minor == device.minor) return 1;
-  if (code.suffix == 'a' || code.minor > device.minor) return 0;
-  return !cu_integrated(device) && !cu_integrated(code);
+  if (code.major == device.major && code.minor == device.minor) return 1;
+  if (code.suffix == 'a' || (code.suffix == 'f' && code.major < 10)) return 0;
+  if (cu_alone(code) || cu_alone(device)) return 0;
+  return code.major == device.major && code.minor <= device.minor;
 }
 
 static int cu_portable_runs(cu_level code, cu_level device) {
-  if (code.suffix == 'a') return code.major == device.major && code.minor == device.minor;
-  if (code.suffix == 'f') return code.major == device.major && code.minor <= device.minor;
+  if (code.suffix) return cu_machine_runs(code, device);
   return code.major != device.major ? code.major < device.major : code.minor <= device.minor;
 }
 

@@ -1,0 +1,95 @@
+"""What is raised when a device refuses: one function a kind, so that every driver says it alike."""
+
+from __future__ import annotations
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import DeviceError, LaunchError
+
+
+def unavailable(driver: str, reason: str, fix: str) -> DeviceError:
+    """Return the error of a driver that reaches no device."""
+    return DeviceError(
+        Diagnostic(
+            code="ATL0802",
+            message=f"the driver `{driver}` reaches no device",
+            notes=(f"reason: {reason}",),
+            hint=fix,
+        )
+    )
+
+
+def no_index(driver: str, index: int, count: int) -> DeviceError:
+    """Return the error of an index that a driver does not have."""
+    return DeviceError(
+        Diagnostic(
+            code="ATL0801",
+            message=f"there is no device `{driver}:{index}`",
+            notes=(f"`{driver}` has {count} device(s), counted from 0",),
+            hint="`atoll device list` prints the devices",
+        )
+    )
+
+
+def call_failed(function: str, result: str, device: str) -> DeviceError:
+    """Return the error of a vendor's function that failed."""
+    return DeviceError(
+        Diagnostic(
+            code="ATL0803",
+            message=f"`{function}` failed on {device}",
+            notes=(f"it returned {result}",),
+            hint="`atoll device info` prints the device and its limits",
+        )
+    )
+
+
+def code_refused(entry: str, device: str, *reasons: str) -> DeviceError:
+    """Return the error of code that a device does not take; the first reason says what, logs follow."""
+    return DeviceError(
+        Diagnostic(
+            code="ATL0804",
+            message=f"{device} refuses the code of `{entry}`",
+            notes=tuple(reason for reason in reasons if reason),
+        )
+    )
+
+
+def closed(device: str, why: str = "it was closed") -> DeviceError:
+    """Return the error of a device that can no longer be used."""
+    return DeviceError(
+        Diagnostic(
+            code="ATL0807",
+            message=f"{device} can no longer be used",
+            notes=(why,),
+            hint="open it again with `atoll.open`",
+        )
+    )
+
+
+def outside(device: str, asked: str, present: str) -> DeviceError:
+    """Return the error of a copy that is not inside a buffer."""
+    return DeviceError(
+        Diagnostic(
+            code="ATL0809",
+            message=f"a copy on {device} lies outside its buffer",
+            notes=(f"asked for: {asked}", f"present: {present}"),
+        )
+    )
+
+
+def shape(message: str, asked: str, possible: str) -> LaunchError:
+    """Return the error of a launch with an impossible grid or group."""
+    return LaunchError(
+        Diagnostic(code="ATL0806", message=message, notes=(f"asked for: {asked}", f"possible: {possible}"))
+    )
+
+
+def arguments(message: str, given: str, wanted: str, hint: str | None = None) -> LaunchError:
+    """Return the error of arguments that do not fit the kernel."""
+    return LaunchError(
+        Diagnostic(
+            code="ATL0805",
+            message=message,
+            notes=(f"given: {given}", f"the kernel takes: {wanted}"),
+            hint=hint,
+        )
+    )

@@ -1,0 +1,90 @@
+"""How a driver calls a vendor's C library: declarations in, one table of functions out.
+
+The declarations are C text that the C launcher is built from too, so both speak one ABI. A *table* has
+one attribute a function and can be exchanged whole: a test puts one that writes a log, or one that fails,
+between the driver and the library.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from ctypes import CDLL
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cffi import FFI
+
+
+class LibraryMissingError(Exception):
+    """The library, or one of its functions, is not there; the text says which and why."""
+
+
+class Table:
+    """The functions of one library by name; ``ffi`` makes and reads the values they take."""
+
+    def __init__(self, ffi: FFI, functions: dict[str, Callable[..., Any]]) -> None:
+        self.ffi = ffi
+        self.functions = functions
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a function, or a number that the declarations define."""
+        if name in self.functions:
+            return self.functions[name]
+        try:
+            return _constants(self.ffi)[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def wrapped(self, around: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> Table:
+        """Return a table whose functions are `around(name, function)`."""
+        return Table(self.ffi, {name: around(name, function) for name, function in self.functions.items()})
+
+
+@cache
+def declarations(path: Path) -> FFI:
+    """Return the parsed declarations of a C file; parsing takes some 20 ms once a process."""
+    from cffi import FFI
+
+    ffi = FFI()
+    ffi.cdef(path.read_text(encoding="utf-8"))
+    return ffi
+
+
+@cache
+def _constants(ffi: FFI) -> dict[str, int]:
+    library = ffi.dlopen(None)
+    values = {name: getattr(library, name, None) for name in dir(library)}
+    return {name: value for name, value in values.items() if isinstance(value, int)}
+
+
+def open_table(declared: Path, library: str) -> Table:
+    """Open a library and look up every function that is declared.
+
+    Args:
+        declared: The C file with the declarations.
+        library: What the loader is asked for, ``libexample.so.1``.
+
+    Raises:
+        LibraryMissingError: Where the library cannot be opened or lacks a function.
+    """
+    ffi = declarations(declared)
+    try:
+        handle = CDLL(library)._handle  # not ffi.dlopen: where a library is missing, that starts a compiler
+    except OSError as error:
+        raise LibraryMissingError(f"{library} could not be opened: {error}") from error
+    opened = ffi.dlopen(ffi.cast("void *", handle))
+    functions: dict[str, Callable[..., Any]] = {}
+    for name in declared_functions(declared.read_text(encoding="utf-8")):
+        try:
+            functions[name] = getattr(opened, name)
+        except AttributeError as error:
+            raise LibraryMissingError(f"{library} has no {name}") from error
+    return Table(ffi, functions)
+
+
+def declared_functions(text: str) -> tuple[str, ...]:
+    """Return the names of the functions that C text declares at the start of a line."""
+    return tuple(re.findall(r"^(?!typedef\b)[A-Za-z_]\w*[ *]+(\w+)\(", text, re.MULTILINE))

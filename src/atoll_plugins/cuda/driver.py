@@ -1,0 +1,332 @@
+"""Reaches CUDA devices through the driver interface of ``libcuda``, in each device's primary context.
+
+The C launcher in ``launcher.c`` makes the same calls in the same order, but that it makes the context
+current once a launch and this once a call. Both read ``abi.h``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atoll.accel import DeviceFacts, Version
+from atoll.plugin import (
+    Argument,
+    BufferArgument,
+    DeviceInfo,
+    DriverDevice,
+    Emitted,
+    Executable,
+    LauncherSource,
+    Target,
+)
+from atoll.runtime import faults, launcher_source
+from atoll.runtime.handles import Handles, room
+from atoll.runtime.native import LibraryMissingError, Table, open_table
+
+_HERE = Path(__file__).parent
+_LIBRARY = "libcuda.so.1"
+_INSTALL = "install NVIDIA's driver; in a container, start it with the GPU passed through"
+_LOG_BYTES = 4096
+_MODULE_VERSION = Path("/proc/driver/nvidia/version")
+
+
+class CallError(Exception):
+    """A function that failed before a device was open."""
+
+
+@dataclass(slots=True)
+class CudaExecutable:
+    """A loaded module and its function; unloaded with the device or when dropped."""
+
+    entry: str
+    owner: CudaDevice
+    key: int
+
+    def __del__(self) -> None:
+        self.owner.unload(self.key)
+
+
+class CudaDevice:
+    """An open device: its primary context, the default stream, a lock around every call."""
+
+    def __init__(self, cu: Table, info: DeviceInfo, device: int) -> None:
+        self._cu = cu
+        self.info = info
+        self._device = device
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+        self._buffers: Handles[int] = Handles(info.name)
+        self._modules: Handles[tuple[Any, Any]] = Handles(info.name)
+        context = cu.ffi.new("CUcontext *")
+        self._check("cuDevicePrimaryCtxRetain", cu.cuDevicePrimaryCtxRetain(context, device))
+        self._context = context[0]
+        self._open = True
+
+    def target(self) -> Target:
+        """Return the device's architecture and the newest toolkit its driver serves."""
+        facts = self.info.facts
+        return Target(backend="cuda", arch=facts.arch, version=str(facts.version or ""))
+
+    def load(self, code: Emitted) -> Executable:
+        """Load machine code, or compile PTX in the driver."""
+        cu, ffi = self._cu, self._cu.ffi
+        with self._current():
+            image = ffi.new("char[]", code.code)
+            log = ffi.new("char[]", _LOG_BYTES)
+            options = ffi.new(
+                "CUjit_option[]", [cu.CU_JIT_ERROR_LOG_BUFFER, cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES]
+            )
+            values = ffi.new("void *[]", [log, ffi.cast("void *", _LOG_BYTES - 1)])
+            module, function = ffi.new("CUmodule *"), ffi.new("CUfunction *")
+            result = cu.cuModuleLoadDataEx(module, image, 2, options, values)
+            if result:
+                text: bytes = ffi.string(log)
+                said = f"`cuModuleLoadDataEx` returned {error_text(cu, result)}"
+                raise faults.code_refused(
+                    code.entry, self.info.name, said, text.decode(errors="replace").strip()
+                )
+            result = cu.cuModuleGetFunction(function, module[0], code.entry.encode())
+            if result:
+                said = f"`cuModuleGetFunction` returned {error_text(cu, result)}"
+                cu.cuModuleUnload(module[0])
+                raise faults.code_refused(code.entry, self.info.name, said)
+            return CudaExecutable(code.entry, self, self._modules.add((module[0], function[0]), 0))
+
+    def unload(self, key: int) -> None:
+        """Unload a module, unless it went with the device."""
+        with self._lock:
+            pair = self._modules.pop(key)
+            if pair is not None and self._open and os.getpid() == self._process:
+                with self._current():
+                    self._cu.cuModuleUnload(pair[0])
+
+    def allocate(self, nbytes: int) -> int:
+        """Return the handle of a new buffer."""
+        with self._current():
+            pointer = self._cu.ffi.new("CUdeviceptr *")
+            size = room(nbytes)
+            self._check("cuMemAlloc", self._cu.cuMemAlloc_v2(pointer, size))
+            return self._buffers.add(pointer[0], size)
+
+    def release(self, handle: int) -> None:
+        """Free a buffer, after all launched work."""
+        with self._current():
+            pointer = self._buffers.pop(handle)
+            if pointer is not None:
+                self._check("cuMemFree", self._cu.cuMemFree_v2(pointer))
+
+    def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:
+        """Copy host bytes into a buffer."""
+        with self._current():
+            pointer = self._buffers.inside(handle, offset, data.nbytes)
+            if data.nbytes:
+                host = self._cu.ffi.from_buffer(data)
+                result = self._cu.cuMemcpyHtoD_v2(pointer + offset, host, data.nbytes)
+                self._check("cuMemcpyHtoD", result)
+
+    def download(self, handle: int, out: memoryview, offset: int = 0) -> None:
+        """Copy a buffer into host bytes, after all launched work."""
+        with self._current():
+            pointer = self._buffers.inside(handle, offset, out.nbytes)
+            if out.nbytes:
+                host = self._cu.ffi.from_buffer(out)
+                result = self._cu.cuMemcpyDtoH_v2(host, pointer + offset, out.nbytes)
+                self._check("cuMemcpyDtoH", result)
+
+    def launch(
+        self,
+        executable: Executable,
+        groups: tuple[int, int, int],
+        group: tuple[int, int, int],
+        arguments: tuple[Argument, ...],
+    ) -> None:
+        """Queue one launch on the default stream."""
+        ffi = self._cu.ffi
+        assert isinstance(executable, CudaExecutable)
+        with self._current():
+            _, function = self._modules.get(executable.key)
+            values = [self._value(argument) for argument in arguments]
+            pointers = ffi.new("void *[]", [ffi.cast("void *", value) for value in values])
+            result = self._cu.cuLaunchKernel(function, *groups, *group, 0, ffi.NULL, pointers, ffi.NULL)
+            self._check("cuLaunchKernel", result)
+
+    def _value(self, argument: Argument) -> Any:
+        ffi = self._cu.ffi
+        if isinstance(argument, BufferArgument):
+            return ffi.new("CUdeviceptr *", self._buffers.get(argument.handle))
+        return ffi.from_buffer(argument.data)
+
+    def wait(self) -> None:
+        """Block until all launched work is done."""
+        with self._current():
+            self._check("cuStreamSynchronize", self._cu.cuStreamSynchronize(self._cu.ffi.NULL))
+
+    def close(self) -> None:
+        """Free everything; idempotent."""
+        with self._lock:
+            if not self._open or os.getpid() != self._process:
+                self._open = False
+                return
+            try:
+                with self._current():
+                    for pointer in self._buffers.drain():
+                        self._cu.cuMemFree_v2(pointer)
+                    for module, _ in self._modules.drain():
+                        self._cu.cuModuleUnload(module)
+            finally:
+                self._open = False
+                self._cu.cuDevicePrimaryCtxRelease_v2(self._device)
+
+    @contextmanager
+    def _current(self) -> Iterator[None]:
+        """Hold the lock and make the primary context current, leaving the caller's context as it was."""
+        with self._lock:
+            if not self._open:
+                raise faults.closed(self.info.name)
+            if os.getpid() != self._process:
+                raise faults.closed(self.info.name, "this process was forked after it had been opened")
+            self._check("cuCtxPushCurrent", self._cu.cuCtxPushCurrent_v2(self._context))
+            try:
+                yield
+            finally:
+                self._cu.cuCtxPopCurrent_v2(self._cu.ffi.new("CUcontext *"))
+
+    def _check(self, function: str, result: int) -> None:
+        if result:
+            raise faults.call_failed(function, error_text(self._cu, result), self.info.name)
+
+
+class CudaDriver:
+    """The driver `cuda`."""
+
+    name = "cuda"
+    rank = 10
+
+    def __init__(self, library: str = _LIBRARY) -> None:
+        self._library = library
+        self._table: Table | None = None
+
+    def table(self) -> Table:
+        """Return the interface, initialised.
+
+        Raises:
+            LibraryMissingError: Where there is no driver.
+            CallError: Where it does not start.
+        """
+        if self._table is None:
+            table = open_table(_HERE / "abi.h", self._library)
+            _call(table, "cuInit", 0)
+            self._table = table
+        return self._table
+
+    def devices(self) -> tuple[DeviceInfo, ...]:
+        """Return the devices in the driver's order."""
+        try:
+            return tuple(info for info, _ in self._find())
+        except (LibraryMissingError, CallError):
+            return ()
+
+    def unavailable(self) -> tuple[str, str] | None:
+        """Return (reason, fix) where there is no device, else None."""
+        try:
+            if self._find():
+                return None
+        except (LibraryMissingError, CallError) as error:
+            return str(error), _INSTALL
+        return f"{self._library} finds no device", _INSTALL
+
+    def open(self, index: int) -> DriverDevice:
+        """Open a device."""
+        missing = self.unavailable()
+        if missing is not None:
+            raise faults.unavailable(self.name, *missing)
+        found = self._find()
+        if not 0 <= index < len(found):
+            raise faults.no_index(self.name, index, len(found))
+        return CudaDevice(self.table(), *found[index])
+
+    def launcher(self) -> LauncherSource | None:
+        """Return the C launcher."""
+        return launcher_source(_HERE)
+
+    def _find(self) -> list[tuple[DeviceInfo, int]]:
+        cu = self.table()
+        version, count = cu.ffi.new("int *"), cu.ffi.new("int *")
+        _call(cu, "cuDriverGetVersion", version)
+        _call(cu, "cuDeviceGetCount", count)
+        return [_describe(cu, ordinal, version[0]) for ordinal in range(count[0])]
+
+
+def _describe(cu: Table, ordinal: int, supported: int) -> tuple[DeviceInfo, int]:
+    device, name = cu.ffi.new("CUdevice *"), cu.ffi.new("char[]", 256)
+    _call(cu, "cuDeviceGet", device, ordinal)
+    _call(cu, "cuDeviceGetName", name, 256, device[0])
+    major = _attribute(cu, device[0], cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+    minor = _attribute(cu, device[0], cu.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
+    raw: bytes = cu.ffi.string(name)
+    version = Version((supported // 1000, supported % 1000 // 10))
+    facts = DeviceFacts(
+        backend="cuda",
+        name=raw.decode(errors="replace"),
+        arch=f"sm_{major}{minor}",
+        version=version,
+        facts={"driver": driver_version() or str(version)},
+    )
+    info = DeviceInfo(
+        driver="cuda",
+        index=ordinal,
+        name=facts.name,
+        facts=facts,
+        software=False,
+        limits=_limits(cu, device[0]),
+    )
+    return info, device[0]
+
+
+def _limits(cu: Table, device: int) -> dict[str, int]:
+    total = cu.ffi.new("size_t *")
+    _call(cu, "cuDeviceTotalMem_v2", total, device)
+    return {
+        "buffer_bytes": int(total[0]),
+        "group_size": _attribute(cu, device, cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+        "shared_bytes": _attribute(cu, device, cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+    }
+
+
+def _attribute(cu: Table, device: int, attribute: int) -> int:
+    value = cu.ffi.new("int *")
+    _call(cu, "cuDeviceGetAttribute", value, attribute, device)
+    return int(value[0])
+
+
+def _call(cu: Table, function: str, *arguments: Any) -> None:
+    result = cu.functions[function](*arguments)
+    if result:
+        raise CallError(f"`{function}` returned {error_text(cu, result)}")
+
+
+def error_text(cu: Table, result: int) -> str:
+    """Return a result with the interface's own name and sentence for it."""
+    said = []
+    for function in (cu.cuGetErrorName, cu.cuGetErrorString):
+        text = cu.ffi.new("const char **")
+        function(result, text)
+        said.append(cu.ffi.string(text[0]).decode(errors="replace") if text[0] != cu.ffi.NULL else "unknown")
+    return f"{result} ({said[0]}: {said[1]})"
+
+
+def driver_version(path: Path = _MODULE_VERSION) -> str:
+    """Return the version of the kernel module (``580.159.04``), or nothing where it does not say."""
+    try:
+        first = path.read_text(encoding="utf-8", errors="replace").split("\n", 1)[0]
+    except OSError:
+        return ""
+    found = re.search(r" (\d+\.[\d.]+) ", first)
+    return found[1] if found else ""

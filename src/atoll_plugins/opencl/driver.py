@@ -1,0 +1,349 @@
+"""Reaches OpenCL devices through the ICD loader: OpenCL 1.2 calls, source compiled by the device.
+
+The C launcher in ``launcher.c`` makes the same calls in the same order. Both read ``abi.h``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atoll.accel import DeviceFacts, Version
+from atoll.plugin import (
+    Argument,
+    BufferArgument,
+    DeviceInfo,
+    DriverDevice,
+    Emitted,
+    Executable,
+    LauncherSource,
+    Target,
+)
+from atoll.runtime import faults, launcher_source
+from atoll.runtime.handles import Handles, room
+from atoll.runtime.native import LibraryMissingError, Table, open_table
+
+_HERE = Path(__file__).parent
+_LIBRARY = "libOpenCL.so.1"
+_INSTALL = (
+    "install an OpenCL driver and its loader (Debian: `apt-get install ocl-icd-libopencl1 pocl-opencl-icd`)"
+)
+_MOST_PLATFORMS = 16
+_MOST_DEVICES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A device that compiles source, as the interface gave it."""
+
+    info: DeviceInfo
+    device: Any
+
+
+@dataclass(slots=True)
+class OpenClExecutable:
+    """A built program and its kernel; released with the device or when dropped."""
+
+    entry: str
+    owner: OpenClDevice
+    key: int
+
+    def __del__(self) -> None:
+        self.owner.unload(self.key)
+
+
+class OpenClDevice:
+    """An open device: one context, one queue in order, a lock around every call."""
+
+    def __init__(self, cl: Table, found: _Found) -> None:
+        self._cl = cl
+        self._found = found
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+        self._open = True
+        self._buffers: Handles[Any] = Handles(found.info.name)
+        self._kernels: Handles[tuple[Any, Any]] = Handles(found.info.name)
+        result = cl.ffi.new("cl_int *")
+        devices = cl.ffi.new("cl_device_id[]", [found.device])
+        self._context = cl.clCreateContext(cl.ffi.NULL, 1, devices, cl.ffi.NULL, cl.ffi.NULL, result)
+        self._check("clCreateContext", result[0])
+        self._queue = cl.clCreateCommandQueue(self._context, found.device, 0, result)
+        if result[0]:
+            cl.clReleaseContext(self._context)
+        self._check("clCreateCommandQueue", result[0])
+
+    @property
+    def info(self) -> DeviceInfo:
+        """What it is."""
+        return self._found.info
+
+    def target(self) -> Target:
+        """Return OpenCL C of the device's version."""
+        return Target(backend="opencl", version=str(self.info.facts.version or ""))
+
+    def load(self, code: Emitted) -> Executable:
+        """Build source and take its entry."""
+        cl = self._cl
+        with self._using():
+            result = cl.ffi.new("cl_int *")
+            source = cl.ffi.new("char[]", code.code)
+            texts = cl.ffi.new("const char *[]", [source])
+            lengths = cl.ffi.new("size_t[]", [len(code.code)])
+            program = cl.clCreateProgramWithSource(self._context, 1, texts, lengths, result)
+            self._check("clCreateProgramWithSource", result[0])
+            try:
+                kernel = self._build(program, code.entry, result)
+            except BaseException:
+                cl.clReleaseProgram(program)
+                raise
+            return OpenClExecutable(code.entry, self, self._kernels.add((kernel, program), 0))
+
+    def _build(self, program: Any, entry: str, result: Any) -> Any:
+        cl = self._cl
+        devices = cl.ffi.new("cl_device_id[]", [self._found.device])
+        built = cl.clBuildProgram(program, 1, devices, b"", cl.ffi.NULL, cl.ffi.NULL)
+        if built:
+            log = self._build_log(program)
+            raise faults.code_refused(entry, self.info.name, f"`clBuildProgram` returned {built}", log)
+        kernel = cl.clCreateKernel(program, entry.encode(), result)
+        if result[0]:
+            raise faults.code_refused(entry, self.info.name, f"`clCreateKernel` returned {result[0]}")
+        return kernel
+
+    def _build_log(self, program: Any) -> str:
+        cl = self._cl
+        what = (program, self._found.device, cl.CL_PROGRAM_BUILD_LOG)
+        size = cl.ffi.new("size_t *")
+        cl.clGetProgramBuildInfo(*what, 0, cl.ffi.NULL, size)
+        log = cl.ffi.new("char[]", size[0] + 1)
+        cl.clGetProgramBuildInfo(*what, size[0], log, cl.ffi.NULL)
+        text: bytes = cl.ffi.string(log)
+        return text.decode(errors="replace").strip()
+
+    def unload(self, key: int) -> None:
+        """Release a kernel and its program, unless they went with the device."""
+        with self._lock:
+            pair = self._kernels.pop(key)
+            if pair is not None and self._open and os.getpid() == self._process:
+                self._release_kernel(*pair)
+
+    def _release_kernel(self, kernel: Any, program: Any) -> None:
+        self._cl.clReleaseKernel(kernel)
+        self._cl.clReleaseProgram(program)
+
+    def allocate(self, nbytes: int) -> int:
+        """Return the handle of a new buffer."""
+        cl = self._cl
+        with self._using():
+            result = cl.ffi.new("cl_int *")
+            size = room(nbytes)
+            buffer = cl.clCreateBuffer(self._context, cl.CL_MEM_READ_WRITE, size, cl.ffi.NULL, result)
+            self._check("clCreateBuffer", result[0])
+            return self._buffers.add(buffer, size)
+
+    def release(self, handle: int) -> None:
+        """Free a buffer."""
+        with self._using():
+            buffer = self._buffers.pop(handle)
+            if buffer is not None:
+                self._cl.clReleaseMemObject(buffer)
+
+    def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:
+        """Copy host bytes into a buffer."""
+        self._copy("clEnqueueWriteBuffer", handle, data, offset)
+
+    def download(self, handle: int, out: memoryview, offset: int = 0) -> None:
+        """Copy a buffer into host bytes, after all launched work."""
+        self._copy("clEnqueueReadBuffer", handle, out, offset)
+
+    def _copy(self, function: str, handle: int, data: memoryview, offset: int) -> None:
+        cl = self._cl
+        with self._using():
+            buffer = self._buffers.inside(handle, offset, data.nbytes)
+            if data.nbytes == 0:
+                return
+            host = cl.ffi.from_buffer(data)
+            null = cl.ffi.NULL
+            call = cl.functions[function]
+            result = call(self._queue, buffer, cl.CL_TRUE, offset, data.nbytes, host, 0, null, null)
+            self._check(function, result)
+
+    def launch(
+        self,
+        executable: Executable,
+        groups: tuple[int, int, int],
+        group: tuple[int, int, int],
+        arguments: tuple[Argument, ...],
+    ) -> None:
+        """Queue one launch."""
+        cl, null = self._cl, self._cl.ffi.NULL
+        assert isinstance(executable, OpenClExecutable)
+        with self._using():
+            kernel, _ = self._kernels.get(executable.key)
+            for index, argument in enumerate(arguments):
+                self._set_argument(kernel, executable.entry, index, argument)
+            sizes = cl.ffi.new("size_t[3]", [a * b for a, b in zip(groups, group, strict=True)])
+            local = cl.ffi.new("size_t[3]", group)
+            result = cl.clEnqueueNDRangeKernel(self._queue, kernel, 3, null, sizes, local, 0, null, null)
+            self._check("clEnqueueNDRangeKernel", result)
+
+    def _set_argument(self, kernel: Any, entry: str, index: int, argument: Argument) -> None:
+        ffi = self._cl.ffi
+        if isinstance(argument, BufferArgument):
+            value = ffi.new("cl_mem *", self._buffers.get(argument.handle))
+            size = ffi.sizeof("cl_mem")
+        else:
+            value, size = ffi.from_buffer(argument.data), len(argument.data)
+        result = self._cl.clSetKernelArg(kernel, index, size, value)
+        if result:
+            name = f"argument {index} of `{entry}` on {self.info.name}"
+            raise faults.call_failed("clSetKernelArg", str(result), name)
+
+    def wait(self) -> None:
+        """Block until all launched work is done."""
+        with self._using():
+            self._check("clFinish", self._cl.clFinish(self._queue))
+
+    def close(self) -> None:
+        """Free everything; idempotent."""
+        with self._lock:
+            if not self._open:
+                return
+            self._open = False
+            if os.getpid() != self._process:
+                return
+            self._cl.clFinish(self._queue)
+            for buffer in self._buffers.drain():
+                self._cl.clReleaseMemObject(buffer)
+            for pair in self._kernels.drain():
+                self._release_kernel(*pair)
+            self._cl.clReleaseCommandQueue(self._queue)
+            self._cl.clReleaseContext(self._context)
+
+    def _using(self) -> threading.RLock:
+        """Return the lock, once it is sure that the device can be used."""
+        if not self._open:
+            raise faults.closed(self.info.name)
+        if os.getpid() != self._process:
+            raise faults.closed(self.info.name, "this process was forked after it had been opened")
+        return self._lock
+
+    def _check(self, function: str, result: int) -> None:
+        if result:
+            raise faults.call_failed(function, str(result), self.info.name)
+
+
+class OpenClDriver:
+    """The driver `opencl`."""
+
+    name = "opencl"
+    rank = 30
+
+    def __init__(self, library: str = _LIBRARY) -> None:
+        self._library = library
+        self._table: Table | None = None
+
+    def table(self) -> Table:
+        """Return the loader's functions; LibraryMissingError where there is no loader."""
+        if self._table is None:
+            self._table = open_table(_HERE / "abi.h", self._library)
+        return self._table
+
+    def devices(self) -> tuple[DeviceInfo, ...]:
+        """Return the devices that compile OpenCL C."""
+        try:
+            return tuple(found.info for found in self._find())
+        except LibraryMissingError:
+            return ()
+
+    def unavailable(self) -> tuple[str, str] | None:
+        """Return (reason, fix) where there is no device, else None."""
+        try:
+            if self._find():
+                return None
+        except LibraryMissingError as error:
+            return str(error), _INSTALL
+        return f"{self._library} finds no device that compiles OpenCL C", _INSTALL
+
+    def open(self, index: int) -> DriverDevice:
+        """Open a device."""
+        missing = self.unavailable()
+        if missing is not None:
+            raise faults.unavailable(self.name, *missing)
+        found = self._find()
+        if not 0 <= index < len(found):
+            raise faults.no_index(self.name, index, len(found))
+        return OpenClDevice(self.table(), found[index])
+
+    def launcher(self) -> LauncherSource | None:
+        """Return the C launcher."""
+        return launcher_source(_HERE)
+
+    def _find(self) -> list[_Found]:
+        found: list[_Found] = []
+        for device in self._list(self.table()):
+            info = _describe(self.table(), device, len(found))
+            if info is not None and len(found) < _MOST_DEVICES:
+                found.append(_Found(info, device))
+        return found
+
+    def _list(self, cl: Table) -> Iterator[Any]:
+        platforms = cl.ffi.new("cl_platform_id[]", _MOST_PLATFORMS)
+        devices = cl.ffi.new("cl_device_id[]", _MOST_DEVICES)
+        count = cl.ffi.new("cl_uint *")
+        if cl.clGetPlatformIDs(_MOST_PLATFORMS, platforms, count):
+            return
+        for platform in list(platforms)[: count[0]]:
+            if cl.clGetDeviceIDs(platform, cl.CL_DEVICE_TYPE_ALL, _MOST_DEVICES, devices, count):
+                continue
+            yield from list(devices)[: count[0]]
+
+
+def _describe(cl: Table, device: Any, index: int) -> DeviceInfo | None:
+    """Return what a device says of itself, or None where it cannot compile or does not answer."""
+    available = _number(cl, device, cl.CL_DEVICE_AVAILABLE, "cl_bool *")
+    compiler = _number(cl, device, cl.CL_DEVICE_COMPILER_AVAILABLE, "cl_bool *")
+    kind = _number(cl, device, cl.CL_DEVICE_TYPE, "cl_device_type *") if available and compiler else None
+    if kind is None:
+        return None
+    name, driver = _text(cl, device, cl.CL_DEVICE_NAME), _text(cl, device, cl.CL_DRIVER_VERSION)
+    stated = re.match(r"OpenCL (\d+)\.(\d+)", _text(cl, device, cl.CL_DEVICE_VERSION))
+    if not name or stated is None:
+        return None
+    version = Version((int(stated[1]), int(stated[2])))
+    return DeviceInfo(
+        driver="opencl",
+        index=index,
+        name=name,
+        facts=DeviceFacts(backend="opencl", name=name, version=version, facts={"driver": driver}),
+        software=bool(kind & cl.CL_DEVICE_TYPE_CPU),
+        limits=_limits(cl, device),
+    )
+
+
+def _limits(cl: Table, device: Any) -> dict[str, int]:
+    asked = {
+        "group_size": _number(cl, device, cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, "size_t *"),
+        "buffer_bytes": _number(cl, device, cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE, "cl_ulong *"),
+        "shared_bytes": _number(cl, device, cl.CL_DEVICE_LOCAL_MEM_SIZE, "cl_ulong *"),
+    }
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _number(cl: Table, device: Any, what: int, kind: str) -> int | None:
+    value = cl.ffi.new(kind)
+    size = cl.ffi.sizeof(cl.ffi.typeof(kind).item)
+    return None if cl.clGetDeviceInfo(device, what, size, value, cl.ffi.NULL) else int(value[0])
+
+
+def _text(cl: Table, device: Any, what: int) -> str:
+    text = cl.ffi.new("char[]", 1024)
+    if cl.clGetDeviceInfo(device, what, 1023, text, cl.ffi.NULL):
+        return ""
+    raw: bytes = cl.ffi.string(text)
+    return raw.decode(errors="replace").strip()
