@@ -1,0 +1,187 @@
+"""What the decorators make: a kernel, a device function."""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import CompileError, LaunchError
+
+if TYPE_CHECKING:
+    from atoll.ir import Module
+    from atoll.kernels.front import Compiled
+    from atoll.kernels.launch import Launch
+    from atoll.kernels.oracle import OracleLaunch
+
+Sizes = int | tuple[int, ...]
+
+
+class DeviceFunction:
+    """A function that kernels may call; made by :func:`device`."""
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+
+    def __repr__(self) -> str:
+        return f"<device function {self.__name__}>"
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run in the oracle, where a kernel's body calls it; anywhere else it refuses."""
+        from atoll.kernels.surface import running
+
+        if running.item is None:
+            raise LaunchError(
+                Diagnostic(
+                    code="ATL0761",
+                    message=f"the device function `{self.__name__}` is called outside a running kernel",
+                    hint="call it from a kernel",
+                )
+            )
+        return running.item.call(self, arguments, named)
+
+
+class KernelFunction:
+    """A kernel; made by :func:`kernel`.
+
+    Attributes:
+        function: The Python function, unchanged.
+        block: The work-group size that its contract fixes; zeros where any size serves.
+    """
+
+    def __init__(self, function: types.FunctionType, block: tuple[int, int, int]) -> None:
+        self.function = function
+        self.block = block
+        self.__name__ = function.__name__
+        self.__module__ = function.__module__
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+        self._compiled: Compiled | None = None
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__name__}>"
+
+    def compiled(self) -> Compiled:
+        """Return its KIR, compiled anew where a number it captures has changed.
+
+        Raises:
+            CompileError: Where it cannot be compiled.
+        """
+        if self._compiled is None or not self._compiled.captures.current():
+            from atoll.kernels.front import compile_kernel
+
+            self._compiled = compile_kernel(self.function, self.block)
+        return self._compiled
+
+    @property
+    def module(self) -> Module:
+        """Its KIR module."""
+        return self.compiled().module
+
+    def __call__(self, *arguments: Any, **named: Any) -> NoReturn:
+        """Refuse: a launch states its domain."""
+        raise LaunchError(
+            Diagnostic(
+                code="ATL0761",
+                message=f"the kernel `{self.__name__}` is called without a domain",
+                hint=f"write `{self.__name__}.over(n)(…)` or `{self.__name__}[grid, block](…)`",
+            )
+        )
+
+    def over(
+        self, shape: Sizes, *, device: object = None, block: Sizes | None = None, wait: bool = True
+    ) -> Launch:
+        """Return a launch over a domain; bounds that no block divides are handled.
+
+        Args:
+            shape: The number of work-items in each dimension.
+            device: A device's name (``cpu``, ``vulkan:0``), or an open device; None for the default.
+            block: The work-group size; by default the contract's, else one that serves.
+            wait: False gives a handle that is waited for later.
+        """
+        from atoll.kernels.launch import over
+
+        return over(self, shape, device=device, block=block, wait=wait)
+
+    def __getitem__(self, key: tuple[Any, ...]) -> Launch:
+        """Return a launch by grid, block and, where named, device: ``saxpy[(4,), (64,), "cpu"]``."""
+        from atoll.kernels.launch import grid
+
+        return grid(self, key)
+
+    def python(self, shape: Sizes, *, block: Sizes | None = None, seed: int = 0) -> OracleLaunch:
+        """Return a launch in the oracle: the body in CPython over typed scalars, the same indices."""
+        from atoll.kernels.oracle import OracleLaunch
+
+        return OracleLaunch.over(self, shape, block=block, seed=seed)
+
+    def show(self, target: str, stage: str | None = None) -> str | bytes:
+        """Return a stage of compilation: text as `str`, a binary as `bytes`.
+
+        Args:
+            target: ``PLATFORM`` or ``PLATFORM:ARCH``.
+            stage: ``kir``, or the target's own; None for that.
+        """
+        from atoll.kernels.show import show
+
+        return show(self, target, stage)
+
+
+def device(function: types.FunctionType) -> DeviceFunction:
+    """Mark a function as one that kernels may call; it is inlined."""
+    return DeviceFunction(_checked(function, "device"))
+
+
+def kernel(function: types.FunctionType | None = None, *, block: Sizes | None = None) -> Any:
+    """Mark a function as a kernel: ``@kernel`` or ``@kernel(block=256)``.
+
+    Args:
+        function: The function.
+        block: A launch contract: the work-group size, which emitters use and launches keep.
+    """
+    sizes = (0, 0, 0) if block is None else block_sizes(block)
+    if function is None:
+        return lambda wrapped: KernelFunction(_checked(wrapped, "kernel"), sizes)
+    return KernelFunction(_checked(function, "kernel"), sizes)
+
+
+def _checked(function: object, word: str) -> types.FunctionType:
+    if isinstance(function, types.FunctionType):
+        return function
+    raise CompileError(
+        Diagnostic(
+            code="ATL0710",
+            message=f"`@{word}` marks a plain function, not a {type(function).__name__}",
+            hint=f"put `@{word}` directly above `def`",
+        )
+    )
+
+
+#: The most work-items of a group that every device has to offer together.
+MAX_BLOCK = 1024
+
+
+def block_sizes(block: object) -> tuple[int, int, int]:
+    """Return a work-group size in three dimensions.
+
+    Raises:
+        CompileError: Where it is none.
+    """
+    parts = block if isinstance(block, tuple) else (block,)
+    good = 1 <= len(parts) <= 3 and all(
+        isinstance(size, int) and not isinstance(size, bool) and size >= 1 for size in parts
+    )
+    sizes = (*parts, 1, 1)[:3]
+    if not good or sizes[0] * sizes[1] * sizes[2] > MAX_BLOCK:
+        raise CompileError(
+            Diagnostic(
+                code="ATL0728",
+                message=f"no work-group has the size {block!r}",
+                notes=(f"at most {MAX_BLOCK} work-items, in one to three dimensions",),
+                hint="write `block=256` or `block=(16, 16)`",
+            )
+        )
+    return sizes

@@ -1,0 +1,297 @@
+"""What a kernel may call, and what each call lowers to."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+import types
+from collections.abc import Callable
+
+from atoll.ir import I64, Scalar, SharedArray
+from atoll.ir import nodes as n
+from atoll.ir import ops
+from atoll.kernels import surface
+from atoll.kernels.definition import DeviceFunction, KernelFunction
+from atoll.kernels.front.convert import cast, coerce, expression, note_type, together
+from atoll.kernels.front.convert import literal as typed_literal
+from atoll.kernels.front.expressions import element_place, in_order, lower, simple, view_size
+from atoll.kernels.front.inline import inline
+from atoll.kernels.front.state import State
+from atoll.kernels.front.values import (
+    Opaque,
+    SharedValue,
+    Value,
+    ViewValue,
+    Weak,
+    described,
+    is_expression,
+)
+from atoll.kernels.scalars import CLASSES, Typed
+
+#: Functions of `math` that a kernel may call; those that give a Python int are refused by name.
+_MATH: dict[object, ops.Math] = {
+    math.sqrt: ops.Math.SQRT,
+    math.exp: ops.Math.EXP,
+    math.exp2: ops.Math.EXP2,
+    math.log: ops.Math.LOG,
+    math.log2: ops.Math.LOG2,
+    math.sin: ops.Math.SIN,
+    math.cos: ops.Math.COS,
+    math.tan: ops.Math.TAN,
+    math.tanh: ops.Math.TANH,
+    math.pow: ops.Math.POW,
+}
+#: What to write instead of a function that a kernel cannot call.
+_INSTEAD: dict[object, str] = {
+    math.floor: "use `atoll.floor`, which stays a float",
+    math.ceil: "use `atoll.ceil`, which stays a float",
+    math.trunc: "use `atoll.trunc`, which stays a float",
+    builtins.round: "use `atoll.rint`",
+    builtins.int: "name the width: `i32(…)` or `i64(…)`",
+    builtins.float: "name the width: `f32(…)` or `f64(…)`",
+    builtins.bool: "say what is asked: `x != 0`",
+    builtins.print: "a kernel does not print",
+    builtins.range: "`range` stands in a `for` only",
+    builtins.sum: "write a loop",
+    builtins.pow: "use `**` or `atoll.pow`",
+}
+MATHS = surface.MATHS | _MATH
+
+
+def lower_call(state: State, node: ast.Call) -> Value | None:
+    """Return what a call gives, or None where it gives nothing (a barrier)."""
+    callee = lower(state, node.func)
+    if not isinstance(callee, Opaque):
+        raise state.error("ATL0711", f"{described(callee)} cannot be called", node.func)
+    target, name = callee.object, ".".join(callee.path)
+    if isinstance(target, DeviceFunction):
+        return inline(state, node, target)
+    if isinstance(target, type) and issubclass(target, Typed) and target is not Typed:
+        return _conversion(state, node, target.scalar)
+    handler = _handler(target)
+    if handler is None:
+        raise _unknown(state, node, target, name)
+    return handler(state, node, target)
+
+
+def _handler(target: object) -> Callable[[State, ast.Call, object], Value | None] | None:
+    try:
+        if target in surface.IDS:
+            return _builtin_id
+        if target in MATHS:
+            return _math
+        if target in surface.ATOMICS:
+            return _atomic
+        return _OTHERS.get(target)
+    except TypeError:  # not hashable, so none of ours
+        return None
+
+
+def _unknown(state: State, node: ast.Call, target: object, name: str) -> Exception:
+    if isinstance(target, KernelFunction):
+        hint = "move what they share into a function marked with `@atoll.device`"
+        return state.error(
+            "ATL0711", f"`{name}` is a kernel, which a kernel cannot call", node.func, hint=hint
+        )
+    if target is surface.shared:
+        return state.error("ATL0710", "`shared` stands alone on the right side of an assignment", node)
+    if isinstance(target, types.FunctionType):
+        code = target.__code__
+        return state.error(
+            "ATL0720",
+            f"`{name}` is not marked as a device function",
+            node.func,
+            f"it is defined at {code.co_filename}:{code.co_firstlineno}",
+            hint=f"put `@atoll.device` above `def {target.__name__}`",
+        )
+    hashable = type(target).__hash__ is not None
+    hint = _INSTEAD.get(target) if hashable else None
+    return state.error("ATL0711", f"a kernel cannot call `{name}`", node.func, hint=hint)
+
+
+def arguments(state: State, node: ast.Call, least: int, most: int | None = None) -> list[ast.expr]:
+    """Return the positional arguments of a call that takes no others."""
+    most = least if most is None else most
+    for item in node.args:
+        if isinstance(item, ast.Starred):
+            raise state.error("ATL0710", "a starred expression has no meaning in a kernel", item)
+    if node.keywords:
+        raise state.error("ATL0725", "this function takes no keyword arguments", node.keywords[0].value)
+    if not least <= len(node.args) <= most:
+        wanted = str(least) if least == most else f"{least} to {most}"
+        raise state.error("ATL0725", f"this function takes {wanted} arguments, not {len(node.args)}", node)
+    return list(node.args)
+
+
+def _conversion(state: State, node: ast.Call, scalar: Scalar) -> Value:
+    (argument,) = arguments(state, node, 1)
+    value = lower(state, argument)
+    if isinstance(value, Weak):
+        if scalar.is_integer and isinstance(value.value, float):
+            raise state.error("ATL0718", f"the literal {value.value!r} is no {scalar}", argument)
+        if scalar.name == "bool":
+            return n.const(scalar, value.value != 0, state.span(node))
+        return typed_literal(state, value, scalar, argument)
+    return cast(expression(state, value, argument), scalar, state.span(node))
+
+
+def _builtin_id(state: State, node: ast.Call, target: object) -> Value:
+    items = arguments(state, node, 0, 1)
+    dimension = 0
+    if items:
+        value = lower(state, items[0])
+        if not (isinstance(value, Weak) and value.value in (0, 1, 2) and isinstance(value.value, int)):
+            raise state.error("ATL0725", "a dimension is the literal 0, 1 or 2", items[0])
+        dimension = value.value
+    return n.Builtin(surface.IDS[target], dimension, state.span(node))
+
+
+def _math(state: State, node: ast.Call, target: object) -> Value:
+    operation = MATHS[target]
+    items = arguments(state, node, ops.MATH_ARITY[operation])
+    values = in_order(state, items)
+    return n.MathCall(operation, tuple(_floats(state, values, items, node)), state.span(node))
+
+
+def _floats(state: State, values: list[Value], items: list[ast.expr], node: ast.Call) -> list[n.Expr]:
+    typed = [value for value in values if is_expression(value)]
+    if not typed:
+        raise state.error("ATL0713", "a literal alone has no type here", node, hint="say which: `f32(2.0)`")
+    scalar = typed[0].type  # type: ignore[union-attr]
+    for value in typed[1:]:
+        other = value.type  # type: ignore[union-attr]
+        if other != scalar:
+            raise state.error("ATL0713", f"the operands are {scalar} and {other}, not of one type", node)
+    if not scalar.is_float:
+        raise state.error(
+            "ATL0713",
+            f"maths functions take floats, this is {described(typed[0])}",
+            node,
+            hint="convert it: `f32(…)`",
+        )
+    return [
+        coerce(state, value, scalar, item, "an operand") for value, item in zip(values, items, strict=True)
+    ]
+
+
+def _least_most(state: State, node: ast.Call, target: object) -> Value:
+    """Lower `min` and `max` as Python defines them: the first of equals, NaN by position."""
+    word = "min" if target is builtins.min else "max"
+    items = arguments(state, node, 2, 16)
+    values = in_order(state, items)
+    if all(isinstance(value, Weak) for value in values):
+        choose = min if word == "min" else max
+        return Weak(choose(value.value for value in values if isinstance(value, Weak)))
+    result, at = values[0], items[0]
+    for value, item in zip(values[1:], items[1:], strict=True):
+        if isinstance(result, Weak) and isinstance(value, Weak):
+            choose = min if word == "min" else max
+            result = Weak(choose(result.value, value.value))
+            continue
+        left, right = together(state, result, value, node, f"`{word}`", at, item)
+        operation = ops.Binary(("f" if left.type.is_float else "") + word)
+        if left.type.name == "bool":
+            raise state.error("ATL0713", f"`{word}` does not take bool", node)
+        result = n.Binary(operation, left, right, state.span(node))
+    note_type(state, node, expression(state, result, node).type)
+    return result
+
+
+def _absolute(state: State, node: ast.Call, target: object) -> Value:
+    (item,) = arguments(state, node, 1)
+    value = lower(state, item)
+    if isinstance(value, Weak):
+        return Weak(abs(value.value))
+    expr = expression(state, value, item)
+    if expr.type.is_float:
+        return n.Unary(ops.Unary.FABS, expr, state.span(node))
+    if not expr.type.is_integer:
+        raise state.error("ATL0713", f"`abs` does not take {expr.type}", node)
+    return n.Unary(ops.Unary.ABS_WRAP, expr, state.span(node)) if expr.type.is_signed else expr
+
+
+def _length(state: State, node: ast.Call, target: object) -> Value:
+    (item,) = arguments(state, node, 1)
+    value = lower(state, item)
+    if isinstance(value, ViewValue) and value.type.rank == 1:
+        return view_size(value, node, state)
+    if isinstance(value, ViewValue):
+        return n.ViewInfo(ops.Extent.SIZE, value.name, 0, state.span(node))
+    if isinstance(value, SharedValue):
+        return n.const(I64, value.length, state.span(node))
+    raise state.error("ATL0713", f"{described(value)} has no length", node)
+
+
+def _barrier(state: State, node: ast.Call, target: object) -> None:
+    arguments(state, node, 0)
+    state.emit(n.Barrier(span=state.span(node)))
+
+
+def _atomic(state: State, node: ast.Call, target: object) -> Value:
+    operation = surface.ATOMICS[target]
+    swap = operation is ops.AtomicOp.COMPARE_EXCHANGE
+    order, scope = _order(state, node)
+    plain = ast.copy_location(ast.Call(func=node.func, args=node.args, keywords=[]), node)
+    items = arguments(state, plain, 4 if swap else 3)
+    base = lower(state, items[0])
+    place = ast.copy_location(ast.Subscript(value=items[0], slice=items[1], ctx=ast.Load()), node)
+    name, indices, element = element_place(state, base, place)
+    values = in_order(state, items[2:])
+    typed = [
+        coerce(state, value, element, item, f"an element of `{name}`")
+        for value, item in zip(values, items[2:], strict=True)
+    ]
+    floating = element.is_float and operation in (ops.AtomicOp.ADD, ops.AtomicOp.EXCHANGE)
+    if element.bits < 32 or not (element.is_integer or floating):
+        raise state.error("ATL0713", f"there is no atomic {operation} on {element}", node)
+    result = state.new_local("old", element, state.span(node))
+    expected = typed[0] if swap else None
+    state.emit(
+        n.Atomic(operation, name, indices, typed[-1], expected, result, order, scope, state.span(node))
+    )
+    return n.Local(result, element, state.span(node))
+
+
+def _order(state: State, node: ast.Call) -> tuple[ops.Order, ops.Scope]:
+    order, scope = "relaxed", "device"
+    for keyword in node.keywords:
+        value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+        if keyword.arg == "order" and value in set(ops.Order):
+            order = str(value)
+        elif keyword.arg == "scope" and value in set(ops.Scope):
+            scope = str(value)
+        else:
+            raise state.error(
+                "ATL0725",
+                "an atomic takes `order=` and `scope=` as literals",
+                keyword.value,
+                f"orders: {', '.join(ops.Order)}",
+                f"scopes: {', '.join(ops.Scope)}",
+            )
+    return ops.Order(order), ops.Scope(scope)
+
+
+def shared_array(state: State, node: ast.Call, name: str) -> SharedValue:
+    """Declare a shared array: ``tile = atoll.shared(f32, 256)``."""
+    items = arguments(state, node, 2)
+    kind, length = lower(state, items[0]), lower(state, items[1])
+    usable = isinstance(kind, Opaque) and kind.object in tuple(CLASSES.values())
+    if not usable or kind.object.scalar.name == "bool":  # type: ignore[union-attr]
+        raise state.error("ATL0725", "a shared array has a scalar type other than bool", items[0])
+    if not (isinstance(length, Weak) and isinstance(length.value, int) and 1 <= length.value < 1 << 31):
+        raise state.error("ATL0725", "the length of a shared array is a positive literal", items[1])
+    element: Scalar = kind.object.scalar  # type: ignore[union-attr]
+    declared = SharedArray(state.unique(name), element, length.value, state.span(node))
+    state.shared.append(declared)
+    return SharedValue(declared.name, element, length.value)
+
+
+_OTHERS: dict[object, Callable[[State, ast.Call, object], Value | None]] = {
+    builtins.min: _least_most,
+    builtins.max: _least_most,
+    builtins.abs: _absolute,
+    builtins.len: _length,
+    surface.barrier: _barrier,
+}
+__all__ = ["MATHS", "lower_call", "shared_array", "simple"]

@@ -1,0 +1,93 @@
+"""From a function to a verified KIR module."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import CompileError
+from atoll.ir import Kernel, Module, Parameter, Scalar, is_reserved
+from atoll.ir import nodes as n
+from atoll.ir.verify import verify
+from atoll.kernels.environment import Captures
+from atoll.kernels.front.signature import assigned_names, signature
+from atoll.kernels.front.state import Frame, LocalBinding, Place, State
+from atoll.kernels.front.statements import lower_block
+from atoll.kernels.front.values import ViewValue
+from atoll.kernels.source import Function, find
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """What the front end learned about a function that the oracle needs: where literals take a type."""
+
+    function: Function
+    places: Mapping[Place, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A kernel as KIR, the numbers it captured, and what the oracle needs."""
+
+    module: Module
+    captures: Captures = field(compare=False)
+    typing: Mapping[types.FunctionType, Typing] = field(compare=False)
+
+    @property
+    def kernel(self) -> Kernel:
+        """The one kernel of the module."""
+        return self.module.kernels[0]
+
+
+def compile_kernel(function: types.FunctionType, group: tuple[int, int, int] = (0, 0, 0)) -> Compiled:
+    """Return the KIR of a function.
+
+    Raises:
+        CompileError: With a place and a plain sentence, for anything a kernel cannot hold.
+    """
+    found = find(function)
+    span = found.source.span(found.node)
+    if is_reserved(found.name):
+        raise CompileError(
+            Diagnostic(
+                code="ATL0722",
+                message=f"`{found.name}` lies under the reserved root `atoll_v`",
+                span=span,
+                hint="choose another name",
+            )
+        )
+    frame = Frame(found, (found,), assigned=assigned_names(found.node), kernel=True)
+    state = State(frame)
+    params = _parameters(state, found)
+    lower_block(state, found.node.body)
+    kernel = Kernel(
+        name=found.name,
+        params=params,
+        locals=tuple(state.locals),
+        shared=tuple(state.shared),
+        body=tuple(state.out),
+        group=group,
+        span=span,
+    )
+    frames = {function: frame, **state.devices}
+    typing = {key: Typing(item.function, dict(item.typed)) for key, item in frames.items()}
+    return Compiled(verify(Module(kernels=(kernel,))), state.captures, typing)
+
+
+def _parameters(state: State, found: Function) -> tuple[Parameter, ...]:
+    params: list[Parameter] = []
+    for item in signature(found).params:
+        span = found.source.span(item.node)
+        name = state.unique(item.name)
+        params.append(Parameter(name, item.type, span))
+        if not isinstance(item.type, Scalar):
+            state.frame.names[item.name] = ViewValue(name, item.type)
+        elif item.name in state.frame.assigned:
+            local = state.new_local(item.name, item.type, span)
+            state.emit(n.Assign(local, n.Param(name, item.type, span), span))
+            state.frame.names[item.name] = LocalBinding(local, item.type, span)
+        else:
+            state.frame.names[item.name] = n.Param(name, item.type, span)
+    return tuple(params)

@@ -1,0 +1,122 @@
+"""How a device function enters a kernel: its body is lowered at the call, each time anew.
+
+`return` becomes an assignment to a result local. Where a function returns out of a loop or in the
+middle of a block, a flag says that it did, and the rest of the body stands behind it.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from atoll.ir import BOOL, Scalar, View
+from atoll.ir import nodes as n
+from atoll.kernels.definition import DeviceFunction
+from atoll.kernels.front.convert import coerce
+from atoll.kernels.front.expressions import in_order
+from atoll.kernels.front.signature import Signature, assigned_names, signature
+from atoll.kernels.front.state import Frame, LocalBinding, State
+from atoll.kernels.front.values import SharedValue, Value, ViewValue, described
+from atoll.kernels.source import find
+
+
+def inline(state: State, node: ast.Call, device: DeviceFunction) -> Value | None:
+    """Lower a call of a device function; return its result, or None where it has none."""
+    function = find(device.function)
+    chain = (*state.frame.chain, function)
+    if any(item.function is device.function for item in state.frame.chain):
+        names = [item.name for item in chain]
+        raise state.error(
+            "ATL0719",
+            f"`{function.name}` calls itself",
+            node,
+            f"the chain: {' -> '.join(names)}",
+            hint="write a loop",
+        )
+    signed = signature(function)
+    frame = Frame(function, chain, assigned=assigned_names(function.node))
+    _bind(state, node, frame, signed)
+    outer, defined, depth = state.frame, state.defined, state.depth
+    state.frame = frame
+    state.depth += 1
+    before = len(state.locals)
+    try:
+        _body(state, frame, signed, before, node)
+    finally:
+        state.frame, state.depth = outer, depth
+    state.devices[device.function] = frame
+    if frame.result is None:
+        state.defined = defined
+        return None
+    state.defined = (defined or frozenset()) | {frame.result.name}
+    return n.Local(frame.result.name, frame.result.type, state.span(node))
+
+
+def _body(state: State, frame: Frame, signed: Signature, before: int, call: ast.Call) -> None:
+    from atoll.kernels.front.statements import lower_block, needs_flag
+
+    function = frame.function
+    if signed.result is not None:
+        frame.result = _result(state, frame, signed.result, function.node)
+    flagged = needs_flag(function.node.body)
+    if flagged:
+        frame.done = state.new_local(f"{function.name}_done", BOOL)
+    mark = len(state.out)
+    lower_block(state, function.node.body)
+    if frame.result is not None and state.defined is not None:
+        raise state.error(
+            "ATL0727", f"not every way through `{function.name}` returns a value", function.node
+        )
+    if flagged:  # on the ways behind the flag a local is never read, but it has to have a value
+        zeros = [n.Assign(item.name, n.const(item.type, 0), item.span) for item in state.locals[before:]]
+        state.out[mark:mark] = zeros
+
+
+def _result(state: State, frame: Frame, scalar: Scalar, node: ast.AST) -> LocalBinding:
+    name = state.new_local(f"{frame.function.name}_result", scalar, state.span(node))
+    return LocalBinding(name, scalar, state.span(node))
+
+
+def set_result(state: State, frame: Frame, scalar: Scalar, node: ast.AST) -> LocalBinding:
+    """Return the local that holds a function's result, declared at its first `return`."""
+    if frame.result is None:
+        frame.result = _result(state, frame, scalar, node)
+    return frame.result
+
+
+def _bind(state: State, node: ast.Call, frame: Frame, signed: Signature) -> None:
+    names = [param.name for param in signed.params]
+    given = _given(state, node, names, frame.function.name)
+    values = dict(zip(given, in_order(state, list(given.values())), strict=True))
+    for param in signed.params:
+        value, at = values[param.name], given[param.name]
+        if isinstance(param.type, View):
+            frame.names[param.name] = _view(state, value, param.type, at, param.name)
+            continue
+        expr = coerce(state, value, param.type, at, f"the parameter `{param.name}`")
+        local = state.new_local(f"{frame.function.name}_{param.name}", param.type, expr.span)
+        state.emit(n.Assign(local, expr, expr.span))
+        frame.names[param.name] = LocalBinding(local, param.type, frame.function.source.span(param.node))
+
+
+def _given(state: State, node: ast.Call, names: list[str], called: str) -> dict[str, ast.expr]:
+    if any(isinstance(item, ast.Starred) for item in node.args) or any(
+        item.arg is None for item in node.keywords
+    ):
+        raise state.error("ATL0710", "a starred expression has no meaning in a kernel", node)
+    given = dict(zip(names, node.args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg not in names or keyword.arg in given:
+            raise state.error("ATL0725", f"`{called}` takes no argument `{keyword.arg}` here", keyword.value)
+        given[str(keyword.arg)] = keyword.value
+    if len(node.args) > len(names) or len(given) != len(names):
+        count = len(node.args) + len(node.keywords)
+        raise state.error("ATL0725", f"`{called}` takes {len(names)} arguments, not {count}", node)
+    return given
+
+
+def _view(state: State, value: Value, wanted: View, node: ast.AST, name: str) -> ViewValue | SharedValue:
+    if isinstance(value, ViewValue) and value.type == wanted:
+        return value
+    if isinstance(value, SharedValue) and View(value.element) == wanted:
+        return value
+    raise state.error("ATL0713", f"the parameter `{name}` is a {wanted}, this is {described(value)}", node)

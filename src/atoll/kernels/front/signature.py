@@ -1,0 +1,122 @@
+"""What a function's parameters are, from its annotations; and which names it assigns."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import AtollError, CompileError
+from atoll.ir import Scalar, View, is_reserved
+from atoll.kernels.scalars import Typed
+from atoll.kernels.source import Function
+
+
+@dataclass(frozen=True, slots=True)
+class SignedParameter:
+    """One parameter with its type and where it stands."""
+
+    name: str
+    type: Scalar | View
+    node: ast.arg
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parameters of a function, and its result where the annotation says one."""
+
+    params: tuple[SignedParameter, ...]
+    result: Scalar | None
+
+
+def signature(function: Function) -> Signature:
+    """Return the signature that the annotations spell; strings and lazy ones are evaluated.
+
+    Raises:
+        CompileError: With every parameter that has none.
+    """
+    arguments = function.node.args
+    _refuse_other_kinds(function, arguments)
+    found = _annotations(function)
+    faults: list[Diagnostic] = []
+    params: list[SignedParameter] = []
+    for item in (*arguments.posonlyargs, *arguments.args):
+        kind = scalar_or_view(found.get(item.arg))
+        if is_reserved(item.arg):
+            faults.append(
+                _fault(function, "ATL0722", f"`{item.arg}` lies under the reserved root `atoll_v`", item)
+            )
+        if kind is None:
+            why = "has no type" if item.annotation is None else f"cannot be a {ast.unparse(item.annotation)}"
+            hint = "annotate it with a scalar (`f32`) or a view (`view[f32]`)"
+            faults.append(_fault(function, "ATL0712", f"the parameter `{item.arg}` {why}", item, hint))
+        else:
+            params.append(SignedParameter(item.arg, kind, item))
+    if faults:
+        raise CompileError(*faults)
+    result = scalar_or_view(found.get("return"))
+    return Signature(tuple(params), result if isinstance(result, Scalar) else None)
+
+
+def _annotations(function: Function) -> dict[str, Any]:
+    raw = inspect.get_annotations(function.function)
+    found: dict[str, Any] = {}
+    for name, value in raw.items():
+        found[name] = _evaluated(function, value) if isinstance(value, str) else value
+    return found
+
+
+def _evaluated(function: Function, text: str) -> Any:
+    closed = inspect.getclosurevars(function.function).nonlocals
+    try:
+        return eval(text, function.function.__globals__, dict(closed))  # noqa: S307 - the author's own annotation
+    except AtollError:
+        raise
+    except Exception as error:
+        raise CompileError(
+            _fault(
+                function, "ATL0712", f"the annotation `{text}` cannot be evaluated: {error}", function.node
+            )
+        ) from error
+
+
+def scalar_or_view(annotation: Any) -> Scalar | View | None:
+    """Return the type that an annotation names, or None."""
+    if isinstance(annotation, View):
+        return annotation
+    if isinstance(annotation, type) and issubclass(annotation, Typed) and annotation is not Typed:
+        return annotation.scalar
+    return None
+
+
+def _refuse_other_kinds(function: Function, arguments: ast.arguments) -> None:
+    for item in (arguments.vararg, arguments.kwarg):
+        if item is not None:
+            raise CompileError(
+                _fault(function, "ATL0712", f"`*{item.arg}` has no meaning in a kernel's signature", item)
+            )
+    if arguments.kwonlyargs:
+        raise CompileError(
+            _fault(function, "ATL0712", "a kernel has no keyword-only parameters", arguments.kwonlyargs[0])
+        )
+    if arguments.defaults:
+        raise CompileError(
+            _fault(function, "ATL0712", "a kernel's parameter has no default", arguments.defaults[0])
+        )
+
+
+def _fault(function: Function, code: str, message: str, node: ast.AST, hint: str | None = None) -> Diagnostic:
+    return Diagnostic(code=code, message=message, span=function.source.span(node), hint=hint)
+
+
+def assigned_names(node: ast.FunctionDef) -> dict[str, ast.AST]:
+    """Return every name a function assigns, with the first place; Python makes those its own."""
+    found: dict[str, ast.AST] = {}
+    for item in ast.walk(node):
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+            known = found.get(item.id)
+            if known is None or item.lineno < getattr(known, "lineno", 0):
+                found[item.id] = item
+    return found

@@ -1,0 +1,109 @@
+"""Where is the source of a function? Its tree, its lines, and the span of a node in its file.
+
+The whole file is parsed once (:mod:`linecache` serves notebooks and `exec`), so places need no
+correction; the function is found by the line of its code object.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import types
+from dataclasses import dataclass, field
+
+from atoll.diagnostics import Diagnostic, Span
+from atoll.errors import CompileError
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file's lines."""
+
+    file: str
+    lines: tuple[str, ...] = field(repr=False)
+
+    def span(self, node: ast.AST) -> Span:
+        """Return the place of a node; a node of many lines ends with its first one."""
+        line = int(getattr(node, "lineno", 1))
+        text = self.lines[line - 1].rstrip("\n") if line <= len(self.lines) else ""
+        start = _column(text, int(getattr(node, "col_offset", 0)))
+        end = len(text.rstrip()) + 1
+        if getattr(node, "end_lineno", None) == line:
+            end = _column(text, int(getattr(node, "end_col_offset", 0)))
+        return Span(file=self.file, line=line, column=start, end_column=max(end, start + 1), text=text)
+
+
+def _column(line: str, offset: int) -> int:
+    """Return the column from 1 for a byte offset of `ast`, which counts UTF-8."""
+    if line.isascii():
+        return offset + 1
+    return len(line.encode()[:offset].decode(errors="replace")) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function with its source."""
+
+    function: types.FunctionType
+    node: ast.FunctionDef
+    source: Source
+
+    @property
+    def name(self) -> str:
+        """The name as written."""
+        return self.node.name
+
+
+_parsed: dict[str, tuple[tuple[str, ...], ast.Module]] = {}
+
+
+def find(function: types.FunctionType) -> Function:
+    """Return a function with its tree.
+
+    Raises:
+        CompileError: Where its source is not at hand, or it is no plain `def`.
+    """
+    code = function.__code__
+    lines = tuple(linecache.getlines(code.co_filename, function.__globals__))
+    if not lines:
+        raise _missing(function, "no source is known for it")
+    source = Source(code.co_filename, lines)
+    for node in ast.walk(_tree(source, function)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])
+            if first == code.co_firstlineno and getattr(node, "name", "<lambda>") == code.co_name:
+                if isinstance(node, ast.FunctionDef):
+                    return Function(function, node, source)
+                raise CompileError(
+                    Diagnostic(
+                        code="ATL0710",
+                        message="a kernel is a plain `def`, not a lambda or an `async def`",
+                        span=source.span(node),
+                    )
+                )
+    raise _missing(function, "its file changed since it was imported")
+
+
+def _tree(source: Source, function: types.FunctionType) -> ast.Module:
+    known = _parsed.get(source.file)
+    if known is not None and known[0] == source.lines:
+        return known[1]
+    try:
+        tree = ast.parse("".join(source.lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _missing(function, f"its file does not parse: {error}") from error
+    _parsed[source.file] = (source.lines, tree)
+    return tree
+
+
+def _missing(function: types.FunctionType, reason: str) -> CompileError:
+    code = function.__code__
+    return CompileError(
+        Diagnostic(
+            code="ATL0723",
+            message=f"the source of `{function.__qualname__}` is not at hand",
+            span=Span(file=code.co_filename, line=code.co_firstlineno),
+            notes=(reason,),
+            hint="define the kernel in a file or a notebook cell",
+        )
+    )

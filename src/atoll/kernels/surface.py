@@ -1,0 +1,173 @@
+"""What a kernel's body may call: ids, barriers, shared memory, atomics, maths.
+
+In a compiled kernel the front end recognises these functions by identity. Called from Python they
+work inside the oracle only, where a work-item is running; anywhere else they refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import LaunchError
+from atoll.ir import ops
+from atoll.kernels.scalars import Typed
+
+if TYPE_CHECKING:
+    from atoll.kernels.oracle.item import Item
+
+
+class _Running:
+    """The work-item that runs in this thread's oracle; None where none does."""
+
+    item: Item | None = None
+
+
+running = _Running()
+
+
+def _item(name: str) -> Item:
+    if running.item is None:
+        _outside(name)
+    return running.item
+
+
+def _outside(name: str) -> NoReturn:
+    raise LaunchError(
+        Diagnostic(
+            code="ATL0761",
+            message=f"`{name}` is called outside a running kernel",
+            hint="call it in a function marked with `@kernel` or `@device`, and launch the kernel",
+        )
+    )
+
+
+def global_id(dimension: int = 0) -> Any:
+    """Return this work-item's number in the whole launch (i32)."""
+    return _item("global_id").id(ops.Id.GLOBAL_ID, dimension)
+
+
+def local_id(dimension: int = 0) -> Any:
+    """Return this work-item's number in its work-group (i32)."""
+    return _item("local_id").id(ops.Id.LOCAL_ID, dimension)
+
+
+def group_id(dimension: int = 0) -> Any:
+    """Return this work-group's number (i32)."""
+    return _item("group_id").id(ops.Id.GROUP_ID, dimension)
+
+
+def group_size(dimension: int = 0) -> Any:
+    """Return how many work-items a work-group has (i32)."""
+    return _item("group_size").id(ops.Id.GROUP_SIZE, dimension)
+
+
+def num_groups(dimension: int = 0) -> Any:
+    """Return how many work-groups the launch has (i32)."""
+    return _item("num_groups").id(ops.Id.NUM_GROUPS, dimension)
+
+
+def barrier() -> None:
+    """Wait for every work-item of the group; orders its shared and global memory."""
+    _item("barrier").barrier()
+
+
+def shared(element: type[Typed], length: int) -> Any:
+    """Return memory that the work-group shares, contents undefined: ``tile = atoll.shared(f32, 256)``."""
+    return _item("shared").shared(element.scalar, int(length))
+
+
+def _atomic(op: ops.AtomicOp) -> Callable[..., Any]:
+    def atomic(view: Any, index: Any, value: Any, *, order: str = "relaxed", scope: str = "device") -> Any:
+        return _item(f"atomic_{op}").atomic(op, view, index, value)
+
+    name = "atomic_exchange" if op is ops.AtomicOp.EXCHANGE else f"atomic_{op}"
+    atomic.__name__ = atomic.__qualname__ = name
+    atomic.__doc__ = f"Do `{op}` to an element indivisibly and return its old value."
+    return atomic
+
+
+atomic_add = _atomic(ops.AtomicOp.ADD)
+atomic_min = _atomic(ops.AtomicOp.MIN)
+atomic_max = _atomic(ops.AtomicOp.MAX)
+atomic_and = _atomic(ops.AtomicOp.AND)
+atomic_or = _atomic(ops.AtomicOp.OR)
+atomic_xor = _atomic(ops.AtomicOp.XOR)
+atomic_exchange = _atomic(ops.AtomicOp.EXCHANGE)
+
+
+def atomic_compare_exchange(
+    view: Any, index: Any, expected: Any, value: Any, *, order: str = "relaxed", scope: str = "device"
+) -> Any:
+    """Write `value` where the element equals `expected`, indivisibly; return the old value."""
+    return _item("atomic_compare_exchange").atomic(
+        ops.AtomicOp.COMPARE_EXCHANGE, view, index, value, expected
+    )
+
+
+def _math(op: ops.Math, name: str, text: str) -> Callable[..., Any]:
+    def function(*operands: Any) -> Any:
+        from atoll.kernels.oracle.maths import apply
+
+        _item(name)
+        return apply(op, operands)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = text
+    return function
+
+
+sqrt = _math(ops.Math.SQRT, "sqrt", "Return the square root, correctly rounded.")
+rsqrt = _math(ops.Math.RSQRT, "rsqrt", "Return one over the square root.")
+exp = _math(ops.Math.EXP, "exp", "Return e to the x.")
+exp2 = _math(ops.Math.EXP2, "exp2", "Return two to the x.")
+log = _math(ops.Math.LOG, "log", "Return the natural logarithm.")
+log2 = _math(ops.Math.LOG2, "log2", "Return the logarithm of base two.")
+sin = _math(ops.Math.SIN, "sin", "Return the sine of radians.")
+cos = _math(ops.Math.COS, "cos", "Return the cosine of radians.")
+tan = _math(ops.Math.TAN, "tan", "Return the tangent of radians.")
+tanh = _math(ops.Math.TANH, "tanh", "Return the hyperbolic tangent.")
+floor = _math(ops.Math.FLOOR, "floor", "Return the greatest whole number not above x, as a float.")
+ceil = _math(ops.Math.CEIL, "ceil", "Return the least whole number not below x, as a float.")
+trunc = _math(ops.Math.TRUNC, "trunc", "Return x without its fraction, as a float.")
+rint = _math(ops.Math.RINT, "rint", "Return the nearest whole number, half to even, as a float.")
+pow = _math(ops.Math.POW, "pow", "Return x to the y.")  # noqa: A001 - the surface's word
+fma = _math(ops.Math.FMA, "fma", "Return x * y + z, rounded once.")
+
+#: The functions the front end knows, by identity.
+IDS: dict[object, ops.Id] = {
+    global_id: ops.Id.GLOBAL_ID,
+    local_id: ops.Id.LOCAL_ID,
+    group_id: ops.Id.GROUP_ID,
+    group_size: ops.Id.GROUP_SIZE,
+    num_groups: ops.Id.NUM_GROUPS,
+}
+ATOMICS: dict[object, ops.AtomicOp] = {
+    atomic_add: ops.AtomicOp.ADD,
+    atomic_min: ops.AtomicOp.MIN,
+    atomic_max: ops.AtomicOp.MAX,
+    atomic_and: ops.AtomicOp.AND,
+    atomic_or: ops.AtomicOp.OR,
+    atomic_xor: ops.AtomicOp.XOR,
+    atomic_exchange: ops.AtomicOp.EXCHANGE,
+    atomic_compare_exchange: ops.AtomicOp.COMPARE_EXCHANGE,
+}
+MATHS: dict[object, ops.Math] = {
+    sqrt: ops.Math.SQRT,
+    rsqrt: ops.Math.RSQRT,
+    exp: ops.Math.EXP,
+    exp2: ops.Math.EXP2,
+    log: ops.Math.LOG,
+    log2: ops.Math.LOG2,
+    sin: ops.Math.SIN,
+    cos: ops.Math.COS,
+    tan: ops.Math.TAN,
+    tanh: ops.Math.TANH,
+    floor: ops.Math.FLOOR,
+    ceil: ops.Math.CEIL,
+    trunc: ops.Math.TRUNC,
+    rint: ops.Math.RINT,
+    pow: ops.Math.POW,
+    fma: ops.Math.FMA,
+}
