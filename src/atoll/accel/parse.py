@@ -151,7 +151,7 @@ class _Scanner:
             stop = run.end() if run else start + 1
             if start == len(self.text):
                 self.refuse(code, f"a {what} is missing", start, start + 1, ("expected: digits and dots",))
-            self.not_ascii(start)
+            self.not_ascii(stop if run else start)
             self.refuse(
                 code,
                 f"`{self.text[start:stop]}` is not a {what}",
@@ -370,6 +370,8 @@ class _Scanner:
         match = BACKEND.match(self.text, next_at)
         if match is not None:
             self.missing_comma("entries", end, next_at)
+        if next_at > end and self.text[next_at] in "+{":
+            self.stray_space(end)
         self.at = next_at
         self.unexpected("`,` or the end")
 

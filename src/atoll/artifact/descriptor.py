@@ -208,7 +208,7 @@ class _Reader:
         if accel is not None:
             self.part(("carried", (id(accel), declared)), lambda: carried(accel, declared))
         return Descriptor(
-            role=self.text(item, "role"),
+            role=self.text(item, "role") or "library",
             path=self.text(item, "path"),
             provenance=self.text(item, "provenance"),
             abi=self.part(("abi", self.text(item, "abi")), lambda: Abi.parse(self.text(item, "abi"))),
