@@ -108,10 +108,17 @@ class ToolChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectProduct:
-    """An object file that enters the link of its unit's target."""
+    """An object file that enters the link of its unit's target.
+
+    Attributes:
+        path: The object, written by an action of the lane.
+        unit: The unit it was made from.
+        clang_argv: The same compilation in clang's spelling, for editors; empty where the action's own is.
+    """
 
     path: str
     unit: Unit
+    clang_argv: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,6 +254,10 @@ class LinkRequest:
 
 class HostLane(Lane, Protocol):
     """The lane that also links and archives."""
+
+    def family(self, request: LaneRequest) -> str:
+        """Return the host compiler's family for ``cfg(compiler = "…")``: ``gcc`` or ``clang``."""
+        ...
 
     def link(self, link: LinkRequest) -> LanePlan:
         """Return the actions of one link."""

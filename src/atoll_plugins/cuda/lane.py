@@ -258,4 +258,19 @@ def _compile(
         memory=_MEMORY,
         description=f"compile {unit.path} for {_spell(unit.entry) if unit.entry else 'cuda'}",
     )
-    return action, ObjectProduct(path=out, unit=unit)
+    return action, ObjectProduct(path=out, unit=unit, clang_argv=_for_editors(request, unit, toolkit))
+
+
+def _for_editors(request: LaneRequest, unit: Unit, toolkit: Toolkit) -> tuple[str, ...]:
+    """Return the compilation as clang spells it: one architecture, the toolkit named."""
+    assert unit.entry is not None
+    plain = [arch for arch in archs_of(unit) if arch.startswith("sm_")]
+    level = plain[0] if plain else f"sm_{unit.entry.floor.value}" if unit.entry.floor else "sm_90"
+    return (
+        *("clang++", "-x", "cuda", f"--cuda-path={toolkit.root}", f"--cuda-gpu-arch={level}"),
+        *("-Wno-unknown-cuda-version", f"-std={request.cxx_standard}"),
+        *(f"-I{folder}" for folder in unit.includes),
+        *(f"-D{define}" for define in unit.defines),
+        *(part for header in unit.force_include for part in ("-include", header)),
+        *("-c", unit.path),
+    )

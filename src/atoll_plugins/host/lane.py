@@ -78,6 +78,14 @@ class HostLane:
         compiler, tool = chosen(link.request)
         return plan_link(link, compiler, tool)
 
+    def family(self, request: LaneRequest) -> str:
+        """Return ``gcc`` or ``clang``.
+
+        Raises:
+            LaneError: Where there is no host compiler.
+        """
+        return chosen(request)[0].family
+
     def status(self, environment: Mapping[str, str], stored: frozenset[str]) -> LaneStatus:
         """Say which compiler would be taken."""
         found = choose(None, environment)

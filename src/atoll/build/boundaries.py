@@ -1,0 +1,103 @@
+"""Which boundaries does the project have, and what does each root of them define?
+
+Scanning and writing are :mod:`atoll.boundary`'s; which roots a build takes is decided in
+:mod:`atoll.build.roots`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from atoll.boundary import Entry as BoundaryEntry
+from atoll.boundary import Interface, Root, compare, header, header_name, scan
+from atoll.boundary.roots import marker_stem
+from atoll.build.request import BuildRequest
+from atoll.manifest import Boundary
+from atoll.plugin import SourceProduct
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scanned:
+    """One boundary of the manifest, its roots scanned.
+
+    Attributes:
+        name: Its name in the manifest.
+        table: What the manifest says.
+        roots: What each root marks, in the manifest's order.
+        folders: Where each root lies, relative to the project, by the root's name.
+    """
+
+    name: str
+    table: Boundary
+    roots: tuple[Root, ...]
+    folders: dict[str, str]
+
+    def root_of(self, path: str) -> str:
+        """Return the name of the root that a source lies under, or an empty text."""
+        place = PurePosixPath(path)
+        return next((name for name, folder in self.folders.items() if place.is_relative_to(folder)), "")
+
+    def generated(self, products: Iterable[SourceProduct]) -> tuple[Root, ...]:
+        """Return the roots with the entries that lanes generate added to those they join."""
+        added: dict[str, list[BoundaryEntry]] = {}
+        for product in products:
+            added.setdefault(product.root, []).extend(product.entries)
+        return tuple(replace(root, entries=(*root.entries, *added.get(root.name, ()))) for root in self.roots)
+
+
+def scan_boundaries(request: BuildRequest) -> dict[str, Scanned]:
+    """Scan every root of every boundary, whatever the set of the build.
+
+    Raises:
+        BoundaryError: With every fault of a root.
+    """
+    return {name: _scan(request, name, table) for name, table in request.manifest.boundary.items()}
+
+
+def _scan(request: BuildRequest, name: str, table: Boundary) -> Scanned:
+    folders = {root_name(folder): PurePosixPath(folder).as_posix() for folder in table.roots}
+    roots = tuple(
+        scan(request.root / folder, name=root_name(folder), marker=table.marker, shown=request.root)
+        for folder in table.roots
+    )
+    return Scanned(name=name, table=table, roots=roots, folders=folders)
+
+
+def root_name(folder: str) -> str:
+    """Return the name of a root: its folder's last segment, or a single file's stem."""
+    place = PurePosixPath(folder)
+    return place.stem if place.suffix else place.name
+
+
+def interface_of(request: BuildRequest, scanned: Scanned, products: Iterable[SourceProduct]) -> Interface:
+    """Return the one interface of a boundary, generated entries included.
+
+    Raises:
+        BoundaryError: With every disagreement between roots.
+    """
+    table = scanned.table
+    return compare(
+        scanned.generated(products),
+        module=table.module,
+        package=request.manifest.package.name,
+        layout_root=root_name(table.layout_root) if table.layout_root else "",
+        strip_prefix=table.strip_prefix,
+        marker=marker_stem(table.marker),
+    )
+
+
+def header_path(request: BuildRequest, scanned: Scanned) -> str:
+    """Return where the generated C header stands, relative to the root."""
+    return f"{include_folder(request)}/{header_name(scanned.table.module)}"
+
+
+def include_folder(request: BuildRequest) -> str:
+    """Return the folder of generated headers, relative to the root."""
+    return f"{request.plan_folder}/include"
+
+
+def header_text(interface: Interface) -> str:
+    """Return the generated C header."""
+    return header(interface)

@@ -1,0 +1,106 @@
+"""Is the last plan still right? The record of a build call, read without importing the planner.
+
+A record is named by what the call asked for; it holds stamps of everything the plan was made from, and
+the plan's graph. Where one stamp differs, or the record cannot be read, the planner is asked again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from atoll._util.files import write_atomic
+from atoll.artifact import Fact
+from atoll.build.values import BuildPlan, Output
+from atoll.graph import Action, Graph, Role
+
+FORMAT = 1
+RECORDS = ".atoll/plan/records"
+_ENGINE = ("atoll", "atoll_plugins")
+_ENGINE_FILES = (".py", ".c", ".h")
+
+
+def call_key(asked: Mapping[str, Any]) -> str:
+    """Return the name of the record of a call: what was asked, and the engine that was asked."""
+    text = json.dumps({**asked, "format": FORMAT, "engine": engine_stamp()}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def engine_stamp() -> str:
+    """Return a digest over the names, sizes and times of the engine's and first-party plugins' files."""
+    base = Path(__file__).resolve().parents[2]
+    whole = hashlib.sha256()
+    for package in _ENGINE:
+        for here, names, files in os.walk(base / package):
+            names[:] = sorted(name for name in names if name != "__pycache__")
+            for name in sorted(files):
+                if name.endswith(_ENGINE_FILES):
+                    whole.update(f"{here}/{name} {stamp(Path(here, name))}\n".encode())
+    return whole.hexdigest()[:24]
+
+
+def stamp(path: Path) -> list[int] | None:
+    """Return what changes when a file is written or a folder gains or loses a file; None where nothing is."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return [found.st_mtime_ns, found.st_size if path.is_file() else 0, found.st_ino]
+
+
+def stamps(root: Path, paths: Iterable[str]) -> dict[str, list[int] | None]:
+    """Return the stamp of each path."""
+    return {path: stamp(root / path) for path in paths}
+
+
+def remember(root: Path, key: str, plan: BuildPlan, before: Mapping[str, list[int] | None]) -> None:
+    """Write the record of a plan.
+
+    Args:
+        root: The project root.
+        key: The call.
+        plan: What was planned.
+        before: Stamps of the plan's inputs. One that changed while the plan was made is found stale.
+    """
+    kept = ("folder", "plan_folder")
+    value = {
+        **{name: getattr(plan, name) for name in kept},
+        "stamps": dict(before),
+        "written": stamps(root, plan.generated),
+        "actions": [dataclasses.asdict(action) for action in plan.graph.actions],
+        "outputs": [dataclasses.asdict(output) for output in plan.outputs],
+        "floors": [dataclasses.asdict(floor) for floor in plan.floors],
+    }
+    write_atomic(root / RECORDS / f"{key}.json", json.dumps(value, separators=(",", ":")))
+
+
+def recall(root: Path, key: str) -> BuildPlan | None:
+    """Return the last plan of a call where everything it was made from is as it was; else None."""
+    try:
+        value = json.loads((root / RECORDS / f"{key}.json").read_text(encoding="utf-8"))
+        if any(stamp(root / path) != was for path, was in (value["stamps"] | value["written"]).items()):
+            return None
+        return _plan(value)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _plan(value: Mapping[str, Any]) -> BuildPlan:
+    return BuildPlan(
+        folder=value["folder"],
+        plan_folder=value["plan_folder"],
+        graph=Graph(actions=tuple(_action(row) for row in value["actions"])),
+        outputs=tuple(Output(**{**row, "args": tuple(row["args"])}) for row in value["outputs"]),
+        floors=tuple(Fact(**row) for row in value["floors"]),
+    )
+
+
+def _action(row: Mapping[str, Any]) -> Action:
+    tuples = {name: tuple(row[name]) for name in ("argv", "inputs", "outputs")}
+    env = tuple((name, text) for name, text in row["env"])
+    return Action(**{**row, **tuples, "role": Role(row["role"]), "env": env})

@@ -1,0 +1,119 @@
+"""What does each lane answer for this build? Payloads first, behind two gates; then its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from atoll.build.request import BuildRequest
+from atoll.plugin import HostLane, LanePlan, LaneRequest, LinkRequest, Unit
+from atoll.store import PayloadRoot
+
+HOST = "host"
+
+
+@dataclass(slots=True)
+class LaneRun:
+    """The lanes of one build, asked one after the other.
+
+    Attributes:
+        request: The build.
+        plans: What each lane answered, by lane; a lane asked twice has its answers joined.
+        tools: The payloads that were brought, by lane.
+    """
+
+    request: BuildRequest
+    plans: dict[str, LanePlan] = field(default_factory=dict)
+    tools: dict[str, tuple[PayloadRoot, ...]] = field(default_factory=dict)
+
+    def plan(self, lane: str, units: Iterable[Unit]) -> LanePlan:
+        """Bring what the lane needs for these units and return its plan.
+
+        Raises:
+            LaneError: Where the lane refuses.
+            StoreError: Where a payload cannot be had.
+        """
+        plugin = self.request.registry.lanes[lane]
+        asked = self.lane_request(lane, tuple(sorted(units, key=lambda unit: (unit.target, unit.path))))
+        roots = tuple(self.request.ensure(payload) for payload in plugin.payloads(asked))
+        answer = plugin.plan(_with_tools(asked, {root.payload.name: root for root in roots}))
+        self._keep(lane, answer, roots)
+        return answer
+
+    def link(self, link: LinkRequest) -> LanePlan:
+        """Return the plan of one link."""
+        answer = self.host().link(link)
+        self._keep(HOST, answer, ())
+        return answer
+
+    def host(self) -> HostLane:
+        """Return the lane that links."""
+        return cast("HostLane", self.request.registry.lanes[HOST])
+
+    def lane_request(self, lane: str, units: tuple[Unit, ...] = ()) -> LaneRequest:
+        """Return what a lane may look at."""
+        build, profile = self.request.manifest.build, self.request.profile
+        return LaneRequest(
+            root=self.request.root,
+            build=self.request.folder,
+            package=self.request.manifest.package.name,
+            units=units,
+            accel=self.request.accel,
+            options=self.request.manifest.lane_options(lane),
+            optimise=profile.opt,
+            debug=profile.debug,
+            cflags=build.cflags,
+            cxxflags=build.cxxflags,
+            cxx_standard=build.cxx_std,
+            host=self.request.host,
+            environment=self.request.environment,
+        )
+
+    def _keep(self, lane: str, answer: LanePlan, roots: tuple[PayloadRoot, ...]) -> None:
+        known = self.plans.get(lane, LanePlan())
+        self.plans[lane] = LanePlan(
+            actions=known.actions + answer.actions,
+            objects=known.objects + answer.objects,
+            data=known.data + answer.data,
+            sources=known.sources + answer.sources,
+            link_args=tuple(dict.fromkeys(known.link_args + answer.link_args)),
+            tools=tuple(dict.fromkeys(known.tools + answer.tools)),
+            facts=tuple(dict.fromkeys(known.facts + answer.facts)),
+            floors=tuple(dict.fromkeys(known.floors + answer.floors)),
+            diagnostics=tuple(dict.fromkeys(known.diagnostics + answer.diagnostics)),
+            planner_inputs=tuple(dict.fromkeys(known.planner_inputs + answer.planner_inputs)),
+        )
+        self.tools[lane] = (*self.tools.get(lane, ()), *roots)
+
+    def resolution(self) -> dict[str, Any]:
+        """Return for each lane which tools and payloads were taken, and why."""
+        return {lane: self._resolved(lane) for lane in sorted(self.plans)}
+
+    def _resolved(self, lane: str) -> dict[str, Any]:
+        plan = self.plans[lane]
+        return {
+            "tools": [
+                {"name": tool.name, "path": tool.path, "version": tool.version, "why": tool.why}
+                for tool in plan.tools
+            ],
+            "payloads": [
+                {
+                    "name": root.payload.name,
+                    "requirements": list(root.payload.requirements),
+                    "digest": root.digest,
+                    "root": str(root.root),
+                    "why": root.why,
+                }
+                for root in self.tools.get(lane, ())
+            ],
+            "link_args": list(plan.link_args),
+            "facts": [str(fact) for fact in plan.facts],
+            "floors": [str(floor) for floor in plan.floors],
+        }
+
+
+def _with_tools(request: LaneRequest, tools: Mapping[str, PayloadRoot]) -> LaneRequest:
+    from dataclasses import replace
+
+    return replace(request, tools=tools)

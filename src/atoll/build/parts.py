@@ -1,0 +1,197 @@
+"""What is linked? Each target becomes one or more parts: a part takes objects and becomes one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from atoll.boundary import Interface, module_file, root_file
+from atoll.build.boundaries import Scanned
+from atoll.build.request import BuildRequest
+from atoll.build.values import Output
+from atoll.diagnostics import Diagnostic
+from atoll.errors import BuildError
+from atoll.manifest import Shape, Target, TargetKind
+from atoll.plugin import Unit
+
+MODULE = "@module"
+"""The root of the unit that is a Python extension module; no folder can be called so."""
+ROOT_SYMBOL = "atoll_root_v1"
+_LINK = {
+    TargetKind.EXECUTABLE: "executable",
+    TargetKind.TEST: "executable",
+    TargetKind.STATIC: "static",
+    TargetKind.SHARED: "shared",
+}
+_FILE = {
+    TargetKind.EXECUTABLE: "bin/{}",
+    TargetKind.TEST: "bin/{}",
+    TargetKind.STATIC: "lib/lib{}.a",
+    TargetKind.SHARED: "lib/lib{}.so",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One file that is linked.
+
+    Attributes:
+        target: The target it belongs to.
+        kind: As :class:`atoll.plugin.LinkRequest` names kinds.
+        output: The file, relative to the root.
+        root: The boundary root it holds; empty for everything, `MODULE` for an extension module.
+        exports: The symbols it shows; None for all of them.
+        args: What its link takes beside what lanes add.
+    """
+
+    target: str
+    kind: str
+    output: str
+    root: str = ""
+    exports: tuple[str, ...] | None = None
+    args: tuple[str, ...] = ()
+
+    def takes(self, unit: Unit) -> bool:
+        """Tell whether an object of `unit` enters: a root takes its own and what lies under no root."""
+        if unit.target != self.target:
+            return False
+        if self.root == MODULE or unit.root == MODULE:
+            return self.root == unit.root or not self.root
+        return not self.root or unit.root in ("", self.root)
+
+
+def parts_of(
+    request: BuildRequest, name: str, target: Target, interface: Interface | None, roots: tuple[str, ...]
+) -> tuple[Part, ...]:
+    """Return the files that a target is linked into.
+
+    Args:
+        request: The build.
+        name: The target's name.
+        target: What the manifest says of it.
+        interface: Its boundary, where it has one.
+        roots: The boundary roots that enter this build.
+    """
+    libraries = tuple(_library(name, link) for link in target.links)
+    args = (*request.manifest.build.ldflags, *libraries)
+    if target.kind is not TargetKind.PYTHON:
+        output = f"{request.folder}/{_FILE[target.kind].format(name)}"
+        exports = None
+        if target.kind is TargetKind.SHARED and interface is not None:
+            exports = tuple(item.name for item in interface.entries)
+        return (Part(target=name, kind=_LINK[target.kind], output=output, exports=exports, args=args),)
+    assert interface is not None
+    return tuple(_python_parts(request, name, target, interface, roots, args))
+
+
+def _python_parts(
+    request: BuildRequest,
+    name: str,
+    target: Target,
+    interface: Interface,
+    roots: tuple[str, ...],
+    args: tuple[str, ...],
+) -> Iterable[Part]:
+    tree = python_folder(request)
+    init = (f"PyInit_{interface.segments[-1]}",)
+    module = f"{tree}/{module_file(interface)}"
+    system = ("-lpthread", "-ldl")
+    if _shape(request, target) is Shape.LINK:
+        yield Part(target=name, kind="module", output=module, exports=init, args=(*args, *system))
+        return
+    yield Part(target=name, kind="module", output=module, root=MODULE, exports=init, args=system)
+    for root in roots:
+        yield Part(
+            target=name,
+            kind="shared",
+            output=f"{tree}/{root_file(interface, root)}",
+            root=root,
+            exports=(ROOT_SYMBOL,),
+            args=args,
+        )
+
+
+def _shape(request: BuildRequest, target: Target) -> Shape:
+    return request.manifest.boundary[target.boundary or ""].shape
+
+
+def python_folder(request: BuildRequest) -> str:
+    """Return the folder that holds the packages of python targets, relative to the root."""
+    return f"{request.folder}/python"
+
+
+def output_of(request: BuildRequest, name: str, target: Target, parts: tuple[Part, ...]) -> Output:
+    """Return what a target becomes, for people and for `run`."""
+    path = parts[0].output
+    if target.kind is TargetKind.PYTHON:
+        package = request.manifest.boundary[target.boundary or ""].module.split(".")[0]
+        path = f"{python_folder(request)}/{package}"
+    return Output(
+        target=name,
+        kind=str(target.kind),
+        path=path,
+        args=target.args,
+        timeout=target.timeout,
+        exclusive=target.exclusive,
+    )
+
+
+def entering_roots(scanned: Scanned, units: Iterable[Unit], target: str) -> tuple[str, ...]:
+    """Return the roots of a boundary that have something in this build of a target, in their order."""
+    present = {unit.root for unit in units if unit.target == target}
+    return tuple(root.name for root in scanned.roots if root.name in present)
+
+
+def check_link_shape(name: str, scanned: Scanned, roots: tuple[str, ...], units: Iterable[Unit]) -> None:
+    """Refuse a link that two implementations of one boundary would enter, or none.
+
+    Raises:
+        BuildError: With the roots and what lets each of them in.
+    """
+    if len(roots) == 1:
+        return
+    listed = list(units)
+    lets = [
+        f"the root `{root}` enters with: {', '.join(sorted({u.path for u in listed if u.root == root}))}"
+        for root in roots
+    ]
+    own = next((root for root in roots if root != "cpu"), "")
+    if roots:
+        raise BuildError(
+            Diagnostic(
+                code="ATL0551",
+                message=f"two roots of the boundary `{scanned.name}` would enter the link of `{name}`",
+                span=scanned.table.span,
+                notes=("shape: link, which takes exactly one root", *lets),
+                hint="put the fallback's sources under `[target.'cfg(accelerator = \"none\")'…]`"
+                + (f', not `cfg(not(accelerator = "{own}"))`, or write `shape = "registry"`' if own else ""),
+            )
+        )
+    raise BuildError(
+        Diagnostic(
+            code="ATL0552",
+            message=f"no root of the boundary `{scanned.name}` enters the link of `{name}`",
+            span=scanned.table.span,
+            notes=(
+                f"roots: {', '.join(root.name for root in scanned.roots)}",
+                "sources of this build: none of theirs",
+            ),
+            hint="add the sources of one root for this set",
+        )
+    )
+
+
+def _library(target: str, link: object) -> str:
+    name = getattr(link, "name", None)
+    if isinstance(name, str):
+        return f"-l{name}"
+    kind = "pkg-config" if getattr(link, "pkg_config", None) else "cmake"
+    raise BuildError(
+        Diagnostic(
+            code="ATL0553",
+            message=f"the target `{target}` links a {kind} package, which this version cannot look up",
+            span=getattr(link, "span", None),
+            notes=("known here: a library by its name for the linker",),
+            hint="name the library, and its folders with `ldflags` and `include`",
+        )
+    )

@@ -1,0 +1,359 @@
+"""Which actions make these targets? Manifest, set and lanes in; one graph out. Nothing is run or written.
+
+The order: select units, scan boundaries, ask the device lanes, join what they made into roots, generate
+headers and tables, ask the host lane, link. Words: a *part* is one linked file (:mod:`atoll.build.parts`).
+"""
+
+from __future__ import annotations
+
+import platform
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
+
+from atoll.artifact import Fact
+from atoll.boundary import Interface
+from atoll.build.boundaries import Scanned, header_path, header_text, interface_of, scan_boundaries
+from atoll.build.compdb import compile_commands
+from atoll.build.datafiles import DataPlan, data_units, plan_data
+from atoll.build.inputs import plan_inputs
+from atoll.build.laneplans import HOST, LaneRun
+from atoll.build.packagetree import package_actions
+from atoll.build.parts import (
+    MODULE,
+    Part,
+    check_link_shape,
+    entering_roots,
+    output_of,
+    parts_of,
+)
+from atoll.build.request import BuildRequest
+from atoll.build.roots import (
+    Generated,
+    add_module,
+    add_root,
+    add_runtime,
+    driver_of,
+    generated_includes,
+)
+from atoll.build.units import lane_units, select_units
+from atoll.build.values import BuildPlan, Output
+from atoll.diagnostics import Diagnostic
+from atoll.errors import BuildError
+from atoll.graph import Action, Graph
+from atoll.manifest import Selection, Shape, Target, TargetKind
+from atoll.plugin import DataProduct, LinkRequest, ObjectProduct, SourceProduct, Unit
+
+
+@dataclass(slots=True)
+class _Work:
+    """What is known so far of one build."""
+
+    request: BuildRequest
+    selection: Selection
+    boundaries: dict[str, Scanned]
+    lanes: LaneRun
+    units: dict[str, list[Unit]]
+    interfaces: dict[str, Interface] = field(default_factory=dict)
+    generated: Generated = field(default_factory=Generated)
+    data: DataPlan | None = None
+    parts: list[Part] = field(default_factory=list)
+    outputs: list[Output] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    roots: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> tuple[SourceProduct, ...]:
+        return tuple(product for plan in self.lanes.plans.values() for product in plan.sources)
+
+    @property
+    def products(self) -> tuple[DataProduct, ...]:
+        return tuple(product for plan in self.lanes.plans.values() for product in plan.data)
+
+
+def plan(request: BuildRequest) -> BuildPlan:
+    """Return what a build will do.
+
+    Raises:
+        ManifestError, BoundaryError, LaneError, StoreError, BuildError: Where something refuses.
+    """
+    _check_targets(request)
+    selection = select_units(request)
+    boundaries = scan_boundaries(request)
+    units = lane_units(request, selection, boundaries)
+    work = _Work(request, selection, boundaries, LaneRun(request), units)
+    for lane in sorted(units):
+        if lane != HOST:
+            work.lanes.plan(lane, units[lane])
+    _interfaces(work)
+    _data(work)
+    for name in _wanted(request):
+        _target(work, name, request.manifest.targets[name])
+    _compile_host(work)
+    for part in work.parts:
+        _link(work, part)
+    return _finish(work)
+
+
+def _wanted(request: BuildRequest) -> tuple[str, ...]:
+    return request.targets or tuple(sorted(request.manifest.targets))
+
+
+def _check_targets(request: BuildRequest) -> None:
+    known = request.manifest.targets
+    unknown = [name for name in request.targets if name not in known]
+    if unknown or not known:
+        raise BuildError(
+            Diagnostic(
+                code="ATL0554",
+                message=f"there is no target `{unknown[0]}`" if unknown else "the project has no target",
+                notes=(
+                    f"targets: {', '.join(sorted(known)) or 'none'}",
+                    f"manifest: {request.manifest.path}",
+                ),
+                hint="name one of them" if known else "add `[targets.NAME]` with a `kind`",
+            )
+        )
+
+
+def _interfaces(work: _Work) -> None:
+    """Compare the roots of each boundary, generated entries included, and write its header."""
+    for name, scanned in work.boundaries.items():
+        owners = {target for target, table in work.request.manifest.targets.items() if table.boundary == name}
+        products = [product for product in work.sources if product.unit.target in owners]
+        _check_roots(scanned, products)
+        work.interfaces[name] = interface_of(work.request, scanned, products)
+        work.generated.files[header_path(work.request, scanned)] = header_text(work.interfaces[name])
+
+
+def _check_roots(scanned: Scanned, products: list[SourceProduct]) -> None:
+    known = {root.name for root in scanned.roots}
+    strange = [product for product in products if product.root not in known]
+    if strange:
+        raise BuildError(
+            *(
+                Diagnostic(
+                    code="ATL0555",
+                    message=f"`{product.unit.path}` is compiled for the root `{product.root}`, which is none",
+                    span=scanned.table.span,
+                    notes=(
+                        f"roots of the boundary `{scanned.name}`: {', '.join(sorted(known))}",
+                        f"compiled for: {product.unit.entry.backend if product.unit.entry else 'processor'}",
+                    ),
+                    hint=f"add a folder `{product.root}` to `roots`, or leave the backend out of the set",
+                )
+                for product in strange
+            )
+        )
+
+
+def _data(work: _Work) -> None:
+    if not work.products:
+        return
+    work.data = plan_data(work.request, work.products)
+    work.generated.files[work.data.header] = work.data.text
+    work.actions += [file.action for file in work.data.files]
+    work.generated.units += data_units(work.data.files, generated_includes(work.request))
+
+
+def _target(work: _Work, name: str, target: Target) -> None:
+    interface = work.interfaces.get(target.boundary or "")
+    if target.kind is TargetKind.PYTHON and interface is None:
+        raise BuildError(
+            Diagnostic(
+                code="ATL0556",
+                message=f"the target `{name}` of kind `python` has no boundary",
+                span=target.span,
+                notes=("kind: python", "boundary: none"),
+                hint='name the boundary whose entries it carries: `boundary = "NAME"`',
+            )
+        )
+    _join_sources(work, name, target)
+    everything = [unit for listed in work.units.values() for unit in listed] + work.generated.units
+    roots: tuple[str, ...] = ()
+    if interface is not None:
+        scanned = work.boundaries[target.boundary or ""]
+        roots = entering_roots(scanned, everything, name)
+        _check_shape(name, target, scanned, roots, everything)
+    parts = parts_of(work.request, name, target, interface, roots)
+    work.parts += parts
+    work.outputs.append(output_of(work.request, name, target, parts))
+    for part in parts:
+        _fill(work, part, interface, roots, everything)
+    if target.kind is TargetKind.PYTHON:
+        assert interface is not None
+        files, actions = package_actions(work.request, target, interface)
+        work.generated.files |= files
+        work.actions += actions
+
+
+def _check_shape(
+    name: str, target: Target, scanned: Scanned, roots: tuple[str, ...], units: list[Unit]
+) -> None:
+    if scanned.table.shape is Shape.LINK:
+        check_link_shape(name, scanned, roots, units)
+    elif target.kind is not TargetKind.PYTHON:
+        raise BuildError(
+            Diagnostic(
+                code="ATL0557",
+                message=f"the boundary `{scanned.name}` is a registry, and `{name}` is no Python package",
+                span=scanned.table.span,
+                notes=(f"the target's kind: {target.kind}", "shape: registry"),
+                hint='write `shape = "link"` for a program, or `kind = "python"`',
+            )
+        )
+
+
+def _join_sources(work: _Work, name: str, target: Target) -> None:
+    """Let the host lane compile what other lanes generated, into the root each of them names."""
+    for product in work.sources:
+        if product.unit.target == name:
+            work.generated.units.append(
+                Unit(
+                    path=product.path,
+                    target=name,
+                    root=product.root if target.boundary else "",
+                    includes=(*product.includes, *generated_includes(work.request)),
+                    hidden=True,
+                    flags=("-w",),
+                )
+            )
+
+
+def _fill(
+    work: _Work,
+    part: Part,
+    interface: Interface | None,
+    roots: tuple[str, ...],
+    units: list[Unit],
+) -> None:
+    """Add to a part what is neither authored nor made by a lane: core, launchers, table, module."""
+    if part.root == MODULE:
+        assert interface is not None
+        add_module(work.request, work.generated, part, interface, Shape.REGISTRY, _python_headers())
+        return
+    backends = {product.backend for product in work.products if part.takes(product.unit)}
+    drivers = backends & set(work.request.registry.drivers)
+    for root in (part.root,) if part.root else roots:
+        mine = {unit.entry.backend for unit in units if unit.root == root and unit.entry and part.takes(unit)}
+        driver = driver_of(work.request, root, mine)
+        drivers |= {driver} if driver else set()
+        work.roots.setdefault(part.target, {})[root] = driver
+        if part.root or part.kind == "module":
+            assert interface is not None
+            add_root(work.request, work.generated, replace(part, root=root), interface, driver)
+    if interface is not None or drivers:
+        add_runtime(work.request, work.generated, part, drivers)
+    if part.kind == "module":
+        assert interface is not None
+        add_module(work.request, work.generated, part, interface, Shape.LINK, _python_headers())
+
+
+def _python_headers() -> str:
+    folder = sysconfig.get_path("include")
+    if not (Path(folder) / "Python.h").is_file():
+        raise BuildError(
+            Diagnostic(
+                code="ATL0558",
+                message="the headers of Python are not there",
+                notes=(f"looked for: {folder}/Python.h", f"Python: {platform.python_version()}"),
+                hint="install them (Debian: apt-get install python3-dev)",
+            )
+        )
+    return folder
+
+
+def _compile_host(work: _Work) -> None:
+    units = [*work.units.get(HOST, ()), *work.generated.units]
+    if units:
+        work.lanes.plan(HOST, units)
+
+
+def _link(work: _Work, part: Part) -> None:
+    objects = [
+        product for plan in work.lanes.plans.values() for product in plan.objects if part.takes(product.unit)
+    ]
+    if not objects:
+        raise BuildError(
+            Diagnostic(
+                code="ATL0559",
+                message=f"nothing is linked into the target `{part.target}`",
+                notes=(f"file: {part.output}", *_left_out(work, part.target)),
+                hint="name sources that take part in this build",
+            )
+        )
+    inputs = tuple(dict.fromkeys(product.path for product in objects))
+    args = (*part.args, *_lane_args(work, objects), *work.generated.libraries.get(part.output, ()))
+    work.lanes.link(
+        LinkRequest(
+            request=work.lanes.lane_request(HOST),
+            kind=part.kind,
+            output=part.output,
+            inputs=inputs,
+            args=tuple(args),
+            exports=part.exports,
+        )
+    )
+
+
+def _lane_args(work: _Work, objects: list[ObjectProduct]) -> Iterator[str]:
+    for lane, made in sorted(work.lanes.plans.items()):
+        if lane != HOST and any(product in made.objects for product in objects):
+            yield from made.link_args
+
+
+def _left_out(work: _Work, target: str) -> Iterator[str]:
+    for left in work.selection.left_out:
+        if left.target == target:
+            yield f"left out: {left.glob} ({left.reason})"
+
+
+def _finish(work: _Work) -> BuildPlan:
+    request, lanes = work.request, work.lanes.plans
+    lane_actions = [action for made in lanes.values() for action in made.actions]
+    actions = tuple({action.name: action for action in (*work.actions, *lane_actions)}.values())
+    makers = {output: action for action in actions for output in action.outputs}
+    objects = [product for made in lanes.values() for product in made.objects]
+    floors = tuple(dict.fromkeys(floor for made in lanes.values() for floor in made.floors))
+    return BuildPlan(
+        folder=request.folder,
+        plan_folder=request.plan_folder,
+        graph=Graph(actions=actions),
+        outputs=tuple(work.outputs),
+        generated=work.generated.files,
+        resolution=_resolution(work, floors),
+        commands=compile_commands(request.root, objects, makers),
+        floors=floors,
+        diagnostics=(
+            *work.selection.warnings,
+            *(item for made in lanes.values() for item in made.diagnostics),
+        ),
+        inputs=plan_inputs(request, [path for made in lanes.values() for path in made.planner_inputs]),
+    )
+
+
+def _resolution(work: _Work, floors: tuple[Fact, ...]) -> dict[str, Any]:
+    request = work.request
+    return {
+        "atoll": installed_version("atoll"),
+        "package": request.manifest.package.name,
+        "accel": request.accel.canonical(),
+        "accel_source": request.accel_source,
+        "profile": {
+            "name": request.profile_name,
+            "opt": request.profile.opt,
+            "debug": request.profile.debug,
+        },
+        "host": {"system": request.host, "machine": platform.machine()},
+        "lanes": work.lanes.resolution(),
+        "floors": [str(floor) for floor in floors],
+        "roots": work.roots,
+        "targets": {output.target: output.path for output in work.outputs},
+        "left_out": [
+            {"target": left.target, "glob": left.glob, "reason": left.reason}
+            for left in work.selection.left_out
+        ],
+    }

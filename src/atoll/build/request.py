@@ -1,0 +1,76 @@
+"""What does the planner decide from? One project, one set, one profile, one machine."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from atoll.accel import AccelSet
+from atoll.manifest import Manifest, Profile
+from atoll.plugin import Registry
+from atoll.store import Payload, PayloadRoot
+
+BUILD = ".atoll/build"
+PLAN = ".atoll/plan"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildRequest:
+    """Everything a plan depends on.
+
+    Attributes:
+        root: The project root, absolute.
+        manifest: With its overlays applied.
+        accel: The set of the build.
+        accel_source: Where the set came from, for people: ``--accel``, ``--no-accel``, the manifest.
+        profile_name / profile: How far code is optimised.
+        registry: The installed plugins.
+        environment: Where programs are looked up.
+        ensure: Brings a payload into the store; asked only for what a lane needs for this build.
+        host: ``linux``, ``macos`` or ``windows``.
+        targets: The targets to build; empty for all of them.
+    """
+
+    root: Path
+    manifest: Manifest
+    accel: AccelSet
+    accel_source: str
+    profile_name: str
+    profile: Profile
+    registry: Registry
+    environment: Mapping[str, str]
+    ensure: Callable[[Payload], PayloadRoot] = field(compare=False)
+    host: str = "linux"
+    targets: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> str:
+        """The folder name of this build: the profile, the set's backends, and a digest of both."""
+        return build_identity(self.profile_name, self.accel)
+
+    @property
+    def folder(self) -> str:
+        """The build folder, relative to the root; the graph's outputs lie below it."""
+        return f"{BUILD}/{self.identity}"
+
+    @property
+    def plan_folder(self) -> str:
+        """The folder of what the planner itself writes, relative to the root."""
+        return f"{PLAN}/{self.identity}"
+
+
+def build_identity(profile: str, accel: AccelSet) -> str:
+    """Return a folder name for a profile and a set: two sets never share one."""
+    if not accel:
+        return f"{_plain(profile)}-none"
+    canonical = accel.canonical()
+    shown = "-".join(_plain(f"{entry.backend}{entry.version or ''}") for entry in accel)
+    digest = hashlib.sha256(canonical.encode()).hexdigest()[:8]
+    return f"{_plain(profile)}-{shown[:60]}-{digest}"
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]", "_", text)

@@ -1,0 +1,124 @@
+"""What does each linked part hold beside its objects? The runtime core, launchers, a root's table.
+
+Everything here is generated source that the host lane compiles; nothing is decided by a vendor's name:
+a driver is found by the root it is named like, or by the backend of what the part embeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from atoll.boundary import Interface, python_source, root_source
+from atoll.boundary.interface import HOST_ROOT
+from atoll.build.boundaries import include_folder
+from atoll.build.parts import MODULE, Part
+from atoll.build.request import BuildRequest
+from atoll.manifest import Shape
+from atoll.plugin import Unit
+from atoll.runtime import core_source
+from atoll.runtime import include_folder as runtime_include_folder
+
+
+@dataclass(slots=True)
+class Generated:
+    """Sources that the planner writes, and the units that compile them.
+
+    Attributes:
+        files: Text by path relative to the root.
+        units: For the host lane.
+        libraries: What a part's link takes for them, by the part's output.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    units: list[Unit] = field(default_factory=list)
+    libraries: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def driver_of(request: BuildRequest, root: str, backends: Iterable[str]) -> str:
+    """Return the driver that a root's code is launched through, or an empty text.
+
+    It is the one named like the root; else that of the one backend whose code the root holds.
+    """
+    if root in request.registry.drivers:
+        return root
+    named = sorted(set(backends) & set(request.registry.drivers))
+    return named[0] if len(named) == 1 else ""
+
+
+def add_runtime(request: BuildRequest, generated: Generated, part: Part, drivers: Iterable[str]) -> None:
+    """Add the core and the launchers of `drivers` to a part."""
+    libraries: list[str] = []
+    sources = {str(core_source()): None}
+    for driver in sorted(set(drivers)):
+        launcher = request.registry.drivers[driver].launcher()
+        if launcher is None:
+            continue
+        path = f"{request.plan_folder}/launchers/{driver}.c"
+        generated.files[path] = launcher.text
+        sources[path] = None
+        libraries += launcher.libraries
+    for path in sources:
+        _add_unit(request, generated, part, path)
+    generated.libraries[part.output] = tuple(dict.fromkeys(libraries))
+
+
+def add_root(
+    request: BuildRequest, generated: Generated, part: Part, interface: Interface, driver: str
+) -> None:
+    """Add the table that the root's library exports."""
+    path = f"{request.plan_folder}/roots/{part.target}/{part.root}.c"
+    processor = driver in ("", HOST_ROOT)
+    generated.files[path] = root_source(
+        interface,
+        part.root,
+        carried=None if processor else request.accel.get(driver),
+        version=request.manifest.package.version,
+        driver="" if processor else driver,
+    )
+    _add_unit(request, generated, part, path)
+
+
+def add_module(
+    request: BuildRequest, generated: Generated, part: Part, interface: Interface, shape: Shape, python: str
+) -> None:
+    """Add the source of a Python extension module; `python` is the folder of ``Python.h``."""
+    path = f"{request.plan_folder}/modules/{interface.module}.c"
+    generated.files[path] = python_source(interface, str(shape))
+    _add_unit(request, generated, part, path, includes=(python,), root=part.root or MODULE)
+
+
+def _add_unit(
+    request: BuildRequest,
+    generated: Generated,
+    part: Part,
+    path: str,
+    *,
+    includes: tuple[str, ...] = (),
+    root: str | None = None,
+) -> None:
+    generated.units.append(
+        Unit(
+            path=path,
+            target=part.target,
+            root=part.root if root is None else root,
+            includes=(*includes, *generated_includes(request)),
+            hidden=True,
+            flags=("-w",),
+        )
+    )
+
+
+def generated_includes(request: BuildRequest) -> tuple[str, ...]:
+    """Return the include folders of generated sources."""
+    return (include_folder(request), str(runtime_include_folder()))
+
+
+def backends_by_root(units: Mapping[str, Iterable[Unit]], target: str) -> dict[str, set[str]]:
+    """Return for each root of a target the backends its units are compiled for."""
+    found: dict[str, set[str]] = {}
+    for unit in (unit for listed in units.values() for unit in listed):
+        if unit.target == target:
+            entry = {unit.entry.backend} if unit.entry else set()
+            found.setdefault(unit.root, set()).update(entry)
+    return found

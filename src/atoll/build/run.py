@@ -1,0 +1,77 @@
+"""How is a plan carried out? Write what the planner generated, look at the floors, run the graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from atoll._util.files import write_if_changed
+from atoll.artifact import Fact
+from atoll.build import floors
+from atoll.build.values import BuildPlan
+from atoll.diagnostics import Diagnostic
+from atoll.errors import BuildError
+from atoll.graph import Event, Result, execute
+from atoll.plugin import Registry
+
+GENERATED = "generated.json"
+
+
+def write_plan(root: Path, plan: BuildPlan) -> None:
+    """Write the generated files, ``resolution.json`` and ``compile_commands.json``.
+
+    Files that an earlier plan wrote and this one does not are removed.
+    """
+    record = root / plan.plan_folder / GENERATED
+    for path in _earlier(record) - set(plan.generated):
+        if path.startswith(f"{plan.plan_folder}/") and ".." not in path.split("/"):
+            (root / path).unlink(missing_ok=True)
+    for path, text in plan.generated.items():
+        write_if_changed(root / path, text)
+    write_if_changed(record, json.dumps(sorted(plan.generated), indent=1) + "\n")
+    resolution = json.dumps(plan.resolution, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    write_if_changed(root / plan.folder / "resolution.json", resolution)
+    write_if_changed(root / plan.folder / "compile_commands.json", plan.commands)
+
+
+def _earlier(record: Path) -> set[str]:
+    try:
+        value = json.loads(record.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return set()
+    return {path for path in value if isinstance(path, str)} if isinstance(value, list) else set()
+
+
+def check_floors(
+    plan: BuildPlan, registry: Registry, environment: Mapping[str, str], *, elsewhere: bool
+) -> tuple[Diagnostic, ...]:
+    """Return a warning for each missed floor where the result runs elsewhere.
+
+    Raises:
+        BuildError: Where it will run here and a floor is missed.
+    """
+    missed = floors.missed(plan.floors, _facts(plan, registry, environment))
+    found = floors.diagnostics(missed, elsewhere=elsewhere)
+    if found and not elsewhere:
+        raise BuildError(*found)
+    return found
+
+
+def _facts(plan: BuildPlan, registry: Registry, environment: Mapping[str, str]) -> tuple[Fact, ...]:
+    return floors.gather(plan.floors, registry, environment)
+
+
+def carry_out(
+    root: Path,
+    plan: BuildPlan,
+    *,
+    jobs: int | None = None,
+    on_event: Callable[[Event], None] | None = None,
+) -> Result:
+    """Run the plan's graph.
+
+    Raises:
+        BuildError: With every action that failed.
+    """
+    return execute(plan.graph, root=root, folder=plan.folder, jobs=jobs, on_event=on_event)

@@ -1,0 +1,94 @@
+"""Which units does each lane get? What the manifest selects, with roots, includes and hygiene filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from atoll.build.boundaries import Scanned, header_path, include_folder
+from atoll.build.laneplans import HOST
+from atoll.build.request import BuildRequest
+from atoll.errors import PluginError
+from atoll.manifest import SelectedUnit, Selection, Target, TargetKind, select
+from atoll.manifest.lanes import LaneFacts
+from atoll.plugin import Registry, Unit
+from atoll.runtime import include_folder as runtime_include_folder
+
+
+def select_units(request: BuildRequest) -> Selection:
+    """Return what takes part in this build.
+
+    Raises:
+        ManifestError: With every file and glob that is refused.
+    """
+    return select(
+        request.root,
+        request.manifest,
+        request.accel,
+        lane_facts(request.registry, (HOST, *request.manifest.build.lanes)),
+    )
+
+
+def lane_facts(registry: Registry, chosen: tuple[str, ...]) -> dict[str, LaneFacts]:
+    """Return what every installed lane says of itself, so that a missing one can be named."""
+    found = {}
+    for name in registry.lanes:
+        try:
+            found[name] = _facts(registry, name)
+        except PluginError:
+            # It matters only to a project that lists it; `doctor` names it.
+            if name in chosen:
+                raise
+    return found
+
+
+def _facts(registry: Registry, name: str) -> LaneFacts:
+    lane = registry.lanes[name]
+    return LaneFacts(
+        extensions={extension: str(kind) for extension, kind in lane.extensions.items()},
+        backends=lane.backends,
+        host=name == HOST,
+        processor=bool(getattr(lane, "processor", False)),
+    )
+
+
+def lane_units(
+    request: BuildRequest, selection: Selection, boundaries: Mapping[str, Scanned]
+) -> dict[str, list[Unit]]:
+    """Return the units of each lane: one for each entry that a file is compiled for."""
+    units: dict[str, list[Unit]] = {}
+    wanted = request.targets or tuple(request.manifest.targets)
+    for selected in selection.units:
+        if selected.target in wanted:
+            target = request.manifest.targets[selected.target]
+            units.setdefault(selected.lane, []).extend(_units(request, selected, target, boundaries))
+    return units
+
+
+def _units(
+    request: BuildRequest, selected: SelectedUnit, target: Target, boundaries: Mapping[str, Scanned]
+) -> list[Unit]:
+    scanned = boundaries.get(target.boundary or "")
+    device = selected.lane != HOST
+    forced = (header_path(request, scanned),) if scanned is not None and device else ()
+    return [
+        Unit(
+            path=selected.path,
+            target=selected.target,
+            root=scanned.root_of(selected.path) if scanned else "",
+            entry=entry,
+            archs=selected.archs.get(entry.backend) if entry else None,
+            defines=(*request.manifest.build.defines, *target.defines, *selected.source.defines),
+            flags=selected.flags,
+            includes=includes_of(request, target),
+            force_include=forced,
+            hidden=target.kind is TargetKind.PYTHON
+            or (target.kind is TargetKind.SHARED and scanned is not None),
+        )
+        for entry in selected.entries
+    ]
+
+
+def includes_of(request: BuildRequest, target: Target) -> tuple[str, ...]:
+    """Return the include folders of a target: the author's, generated headers, the runtime's."""
+    own = (*request.manifest.build.include, *target.include)
+    return (*own, include_folder(request), str(runtime_include_folder()))

@@ -1,0 +1,61 @@
+"""What did the planner decide? The plan as a value, and what was built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from atoll.artifact import Fact
+from atoll.diagnostics import Diagnostic
+from atoll.graph import Graph
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What one target becomes.
+
+    Attributes:
+        target: Its name in the manifest.
+        kind: Its kind in the manifest.
+        path: The file, or for ``python`` the package's folder, relative to the root.
+        args: Arguments that `run` and `test` start it with.
+        timeout: Seconds that a test may take, or None.
+        exclusive: Whether a test runs alone.
+    """
+
+    target: str
+    kind: str
+    path: str
+    args: tuple[str, ...] = ()
+    timeout: float | None = None
+    exclusive: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildPlan:
+    """What a build will do.
+
+    Attributes:
+        folder: The build folder, relative to the root.
+        plan_folder: The folder of what the planner writes.
+        graph: The actions.
+        outputs: What the targets become.
+        generated: Text of each file the planner writes, by path relative to the root.
+        resolution: All that was resolved and where it came from.
+        commands: The text of ``compile_commands.json``.
+        floors: What a machine must meet to run the result.
+        diagnostics: Warnings and notes of lanes.
+        inputs: Files and folders that the plan was made from; relative to the root or absolute.
+    """
+
+    folder: str
+    plan_folder: str
+    graph: Graph
+    outputs: tuple[Output, ...]
+    generated: Mapping[str, str] = field(default_factory=dict)
+    resolution: Mapping[str, Any] = field(default_factory=dict)
+    commands: str = "[]\n"
+    floors: tuple[Fact, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    inputs: tuple[str, ...] = ()

@@ -1,0 +1,73 @@
+"""0550-0569: planning and running builds."""
+
+from atoll.diagnostics.codes import CodeInfo
+
+CODES = {
+    "ATL0550": CodeInfo(
+        "a floor that this machine misses",
+        "A lane states the least version of a driver or runtime that its result needs, a probe states what "
+        "the machine has. A missed floor refuses `run`, `test` and a `build` whose result runs here; "
+        "`build --elsewhere` and `pack` warn with the same words. Where no probe "
+        "knows, nothing is concluded.",
+    ),
+    "ATL0551": CodeInfo(
+        "two roots in one link",
+        "A boundary of shape `link` takes exactly one implementation. The usual cause is a fallback under "
+        "`cfg(not(accelerator = \"…\"))` of one backend, which holds in a build for another one.",
+    ),
+    "ATL0552": CodeInfo(
+        "no root in a link",
+        "A target carries a boundary of shape `link`, and no source of any of its roots takes part.",
+    ),
+    "ATL0553": CodeInfo(
+        "a kind of library that cannot be looked up",
+        "A target links a package of another build system, which this version does not look up.",
+    ),
+    "ATL0554": CodeInfo(
+        "no such target",
+        "The command names a target that the manifest does not have, or the manifest has none.",
+    ),
+    "ATL0555": CodeInfo(
+        "a kernel without a root",
+        "A Python kernel is compiled for each backend of the set and for the processor; each becomes part "
+        "of the boundary root of that name, and the boundary lists no such root.",
+    ),
+    "ATL0556": CodeInfo(
+        "a Python target without a boundary",
+        "A target of kind `python` is a package with an extension module over a boundary.",
+    ),
+    "ATL0557": CodeInfo(
+        "a registry outside a Python package",
+        "The shape `registry` opens each root's own library on demand, which is done by a Python package.",
+    ),
+    "ATL0558": CodeInfo(
+        "no headers of Python",
+        "A Python extension module is compiled against `Python.h` of the interpreter that runs Atoll.",
+    ),
+    "ATL0559": CodeInfo(
+        "nothing to link",
+        "No source of the target takes part in this build; the notes say what was left out and why.",
+    ),
+    "ATL0560": CodeInfo(
+        "a package folder that is not there",
+        "`packages` of a Python target names a folder that does not exist.",
+    ),
+    "ATL0561": CodeInfo(
+        "no such profile",
+        "The command names a profile that the manifest does not have; `debug` and `release` always exist.",
+    ),
+    "ATL0562": CodeInfo(
+        "a target that cannot be run",
+        "`run` starts an executable. A library or a Python package is used by something else.",
+    ),
+    "ATL0563": CodeInfo(
+        "a test that failed",
+        "A target of kind `test` ended with another code than 0 (passed) or 77 (skipped), or ran past its "
+        "time limit.",
+    ),
+    "ATL0564": CodeInfo(
+        "a test that named no device",
+        "With `--require-device` a test must report the device that its island ran on, and not the "
+        "processor.",
+    ),
+}

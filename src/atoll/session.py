@@ -1,0 +1,304 @@
+"""What is this project, on this machine, now? The one place that joins manifest, registry, store and graph.
+
+A :class:`Session` is lazy: a build with nothing to do reads neither the manifest nor a plugin.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import BuildError
+
+if TYPE_CHECKING:
+    from atoll.accel import AccelSet
+    from atoll.build import BuildPlan, BuildRequest, Output
+    from atoll.graph import Event, Result
+    from atoll.manifest import Manifest, Profile
+    from atoll.plugin import HostLane, Registry
+    from atoll.store import Payload, PayloadRoot
+
+FILES = ("atoll.toml", "pyproject.toml")
+VARIABLES = (
+    *("ATOLL_DEVICE", "ATOLL_REQUIRE_DEVICE", "ATOLL_STORE", "ATOLL_CACHE", "ATOLL_OFFLINE"),
+    *("ATOLL_DUMP", "ATOLL_BARRIERS", "NO_COLOR"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What a build left behind.
+
+    Attributes:
+        root: The project root.
+        folder: The build folder relative to it; ``resolution.json`` lies in it.
+        outputs: What each target became.
+        result: What ran.
+        diagnostics: Warnings and notes; errors are raised.
+        planned: False where the last plan still held.
+    """
+
+    root: Path
+    folder: str
+    outputs: tuple[Output, ...]
+    result: Result
+    diagnostics: tuple[Diagnostic, ...] = ()
+    planned: bool = True
+
+    def output(self, target: str) -> Output | None:
+        """Return what a target became, or None."""
+        return next((output for output in self.outputs if output.target == target), None)
+
+
+@dataclass(kw_only=True)
+class Session:
+    """One project with the options of one call.
+
+    Attributes:
+        start: A folder of the project.
+        accel_option: The text of ``--accel``, or None for the manifest's set.
+        no_accel: Whether ``--no-accel`` empties the set.
+        profile_name: The profile.
+        offline: Whether nothing may be fetched.
+        environment: Where programs and settings are looked up.
+    """
+
+    start: Path
+    accel_option: str | None = None
+    no_accel: bool = False
+    profile_name: str = "release"
+    offline: bool = False
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    @cached_property
+    def manifest_path(self) -> Path:
+        """The manifest's file."""
+        from atoll.manifest import find
+
+        return find(self.start)
+
+    @property
+    def root(self) -> Path:
+        """The project root."""
+        return self.manifest_path.parent
+
+    @cached_property
+    def unresolved(self) -> Manifest:
+        """The manifest as written, its overlays apart."""
+        from atoll.manifest import read
+
+        return read(self.manifest_path)
+
+    @cached_property
+    def registry(self) -> Registry:
+        """The installed plugins."""
+        from atoll.plugin import registry
+
+        return registry()
+
+    @cached_property
+    def accel(self) -> AccelSet:
+        """The set of this build: the option's, or the manifest's."""
+        from atoll.accel import AccelSet
+
+        if self.no_accel:
+            return AccelSet()
+        if self.accel_option is not None:
+            return AccelSet.parse(self.accel_option, source="<--accel>")
+        return AccelSet.parse(self.unresolved.build.accel, source=f"{self.manifest_path.name}: [build] accel")
+
+    @property
+    def accel_source(self) -> str:
+        """Where the set came from, for people."""
+        if self.no_accel:
+            return "--no-accel"
+        return "--accel" if self.accel_option is not None else f"[build] accel of {self.manifest_path.name}"
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The manifest with the overlays of this set, system and compiler applied."""
+        compiler = ""
+        if any("compiler" in overlay.text for overlay in self.unresolved.overlays):
+            compiler = self._compiler_family()
+        return self.unresolved.resolve(self.accel, self.host, platform.machine(), compiler)
+
+    @property
+    def host(self) -> str:
+        """The system: ``linux``, ``macos`` or ``windows``."""
+        return {"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The profile of this build.
+
+        Raises:
+            BuildError: Where there is none of that name.
+        """
+        found = self.manifest.profile_named(self.profile_name)
+        if found is None:
+            known = sorted({"debug", "release", *self.manifest.profile})
+            raise BuildError(
+                Diagnostic(
+                    code="ATL0561",
+                    message=f"there is no profile `{self.profile_name}`",
+                    notes=(f"profiles: {', '.join(known)}",),
+                    hint="name one of them, or add `[profile.NAME]`",
+                )
+            )
+        return found
+
+    def _compiler_family(self) -> str:
+        from atoll.plugin import LaneRequest
+
+        lane = cast("HostLane", self.registry.lanes["host"])
+        options = self.unresolved.lane_options("host")
+        request = LaneRequest(
+            root=self.root,
+            build="",
+            package="",
+            options=options,
+            host=self.host,
+            environment=self.environment,
+        )
+        return lane.family(request)
+
+    def request(self, targets: tuple[str, ...] = ()) -> BuildRequest:
+        """Return what the planner decides from."""
+        from atoll.build import BuildRequest
+
+        return BuildRequest(
+            root=self.root,
+            manifest=self.manifest,
+            accel=self.accel,
+            accel_source=self.accel_source,
+            profile_name=self.profile_name,
+            profile=self.profile,
+            registry=self.registry,
+            environment=self.environment,
+            ensure=self.ensure,
+            host=self.host,
+            targets=targets,
+        )
+
+    def ensure(self, payload: Payload) -> PayloadRoot:
+        """Bring a payload into the store and return where it lies.
+
+        Raises:
+            StoreError: Where it cannot be had.
+        """
+        from atoll.store import Store
+
+        return Store.open(self.environment, offline=self.offline).ensure(payload)
+
+    def build(
+        self,
+        *,
+        targets: tuple[str, ...] = (),
+        elsewhere: bool = False,
+        jobs: int | None = None,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> Built:
+        """Plan, unless the last plan still holds, and run what must run.
+
+        Args:
+            targets: The targets to build; all of them where empty.
+            elsewhere: Whether the result runs on another machine, so that a missed floor only warns.
+            jobs: How many actions run at once.
+            on_event: Called for everything that happens.
+
+        Raises:
+            AtollError: Where something refuses or fails; every diagnostic is in it.
+        """
+        from atoll.build import carry_out
+        from atoll.build.fresh import call_key, recall
+
+        key = call_key(self._asked(targets))
+        plan = recall(self.root, key)
+        planned = plan is None
+        if plan is None:
+            plan = self._plan(targets, key)
+        warnings = self._floors(plan, elsewhere)
+        result = carry_out(self.root, plan, jobs=jobs, on_event=on_event)
+        return Built(
+            root=self.root,
+            folder=plan.folder,
+            outputs=plan.outputs,
+            result=result,
+            diagnostics=(*plan.diagnostics, *warnings),
+            planned=planned,
+        )
+
+    def _floors(self, plan: BuildPlan, elsewhere: bool) -> tuple[Diagnostic, ...]:
+        if not plan.floors:
+            return ()
+        from atoll.build import check_floors
+
+        return check_floors(plan, self.registry, self.environment, elsewhere=elsewhere)
+
+    def _plan(self, targets: tuple[str, ...], key: str) -> BuildPlan:
+        from atoll.build import plan, write_plan
+        from atoll.build.fresh import remember, stamps
+
+        begin = time.time_ns()
+        planned = plan(self.request(targets))
+        write_plan(self.root, planned)
+        before = stamps(self.root, planned.inputs)
+        # What changed while the plan was made may have been read as it was before.
+        if all(was is None or was[0] < begin for was in before.values()):
+            remember(self.root, key, planned, before)
+        return planned
+
+    def _asked(self, targets: tuple[str, ...]) -> dict[str, Any]:
+        return {
+            "accel": self.accel_option,
+            "no_accel": self.no_accel,
+            "profile": self.profile_name,
+            "targets": list(targets),
+            "path": self.environment.get("PATH", ""),
+            "store": self.environment.get("ATOLL_STORE", ""),
+            "python": sys.executable,
+        }
+
+
+def open_session(
+    start: Path,
+    *,
+    accel: str | None = None,
+    no_accel: bool = False,
+    profile: str = "release",
+    offline: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> Session:
+    """Return the session of the project that `start` lies in. Nothing is read yet.
+
+    Raises:
+        UsageError: Where both a set and none are asked for.
+    """
+    from atoll.errors import UsageError
+
+    if accel is not None and no_accel:
+        raise UsageError(
+            Diagnostic(
+                code="ATL0001",
+                message="`--accel` and `--no-accel` exclude each other",
+                notes=(f"--accel: {accel}",),
+                hint="leave one of them out",
+            )
+        )
+    found = dict(os.environ) if environment is None else dict(environment)
+    return Session(
+        start=start,
+        accel_option=accel,
+        no_accel=no_accel,
+        profile_name=profile,
+        offline=offline or found.get("ATOLL_OFFLINE") == "1",
+        environment=found,
+    )
