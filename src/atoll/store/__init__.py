@@ -6,5 +6,6 @@ projects. Lanes say which payloads they need (:mod:`atoll.plugin`). Knows no ven
 """
 
 from atoll.store.payload import Payload, PayloadRoot
+from atoll.store.store import Store, Stored
 
-__all__ = ["Payload", "PayloadRoot"]
+__all__ = ["Payload", "PayloadRoot", "Store", "Stored"]
