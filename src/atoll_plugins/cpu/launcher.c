@@ -19,14 +19,14 @@ static int cpu_probe(atoll_device_facts *facts, atoll_text *reason) {
   while (file != NULL && facts->name[0] == 0 && fgets(line, sizeof line, file) != NULL) {
     char *value = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
     if (value == NULL) continue;
-    value[strcspn(value, "\n")] = 0;
+    for (size_t end = strlen(value); end > 0 && isspace((unsigned char)value[end - 1]); end--) value[end - 1] = 0;
     atoll_copy(facts->name, sizeof facts->name, value + 1 + strspn(value + 1, " "));
   }
   if (file != NULL) (void)fclose(file);
   if (facts->name[0] == 0) atoll_copy(facts->name, sizeof facts->name, "processor");
   facts->software = 1;
   if (asked != NULL && asked[0] != 0)
-    facts->named = strcmp(asked, "cpu") == 0 || strcmp(asked, "cpu:0") == 0 || strstr(facts->name, asked) != NULL;
+    facts->named = strcmp(asked, "cpu") == 0 || strcmp(asked, "cpu:0") == 0 || strcasestr(facts->name, asked) != NULL;
   return 0;
 }
 

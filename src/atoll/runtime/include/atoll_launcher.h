@@ -73,7 +73,7 @@ ATOLL_MAYBE_UNUSED static int atoll_named_device(const char *driver, const atoll
   }
   if (strcmp(asked, driver) == 0) return -1;
   for (uint32_t k = 0; k < count; k++)
-    if (strstr(all[k].name, asked) != NULL) return (int)k;
+    if (strcasestr(all[k].name, asked) != NULL) return (int)k;
   word = strspn(asked, "abcdefghijklmnopqrstuvwxyz0123456789_-");
   if (asked[word] == 0 || (asked[word] == ':' && strspn(asked + word + 1, "0123456789") + word + 1 == strlen(asked)))
     return -1; /* another driver's name, or a part of another driver's device */
