@@ -1,13 +1,95 @@
-"""Atoll: compile device code in any language into an ordinary program, and measure what it runs on."""
+"""Atoll: compile device code in any language into an ordinary program, and measure what it runs on.
 
-from atoll.accel.words import FloorWords, provide_floor_words
+Every public name is imported when it is first used, so that `import atoll` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from atoll.accel import AccelSet as AccelSet
+    from atoll.errors import AtollError as AtollError
+    from atoll.kernels.definition import device as device
+    from atoll.kernels.definition import kernel as kernel
+    from atoll.kernels.scalars import bf16 as bf16
+    from atoll.kernels.scalars import bool_ as bool_
+    from atoll.kernels.scalars import f16 as f16
+    from atoll.kernels.scalars import f32 as f32
+    from atoll.kernels.scalars import f64 as f64
+    from atoll.kernels.scalars import i8 as i8
+    from atoll.kernels.scalars import i16 as i16
+    from atoll.kernels.scalars import i32 as i32
+    from atoll.kernels.scalars import i64 as i64
+    from atoll.kernels.scalars import u8 as u8
+    from atoll.kernels.scalars import u16 as u16
+    from atoll.kernels.scalars import u32 as u32
+    from atoll.kernels.scalars import u64 as u64
+    from atoll.kernels.scalars import view as view
+    from atoll.kernels.surface import atomic_add as atomic_add
+    from atoll.kernels.surface import atomic_and as atomic_and
+    from atoll.kernels.surface import atomic_compare_exchange as atomic_compare_exchange
+    from atoll.kernels.surface import atomic_exchange as atomic_exchange
+    from atoll.kernels.surface import atomic_max as atomic_max
+    from atoll.kernels.surface import atomic_min as atomic_min
+    from atoll.kernels.surface import atomic_or as atomic_or
+    from atoll.kernels.surface import atomic_xor as atomic_xor
+    from atoll.kernels.surface import barrier as barrier
+    from atoll.kernels.surface import ceil as ceil
+    from atoll.kernels.surface import cos as cos
+    from atoll.kernels.surface import exp as exp
+    from atoll.kernels.surface import exp2 as exp2
+    from atoll.kernels.surface import floor as floor
+    from atoll.kernels.surface import fma as fma
+    from atoll.kernels.surface import global_id as global_id
+    from atoll.kernels.surface import group_id as group_id
+    from atoll.kernels.surface import group_size as group_size
+    from atoll.kernels.surface import local_id as local_id
+    from atoll.kernels.surface import log as log
+    from atoll.kernels.surface import log2 as log2
+    from atoll.kernels.surface import num_groups as num_groups
+    from atoll.kernels.surface import pow as pow
+    from atoll.kernels.surface import rint as rint
+    from atoll.kernels.surface import rsqrt as rsqrt
+    from atoll.kernels.surface import shared as shared
+    from atoll.kernels.surface import sin as sin
+    from atoll.kernels.surface import sqrt as sqrt
+    from atoll.kernels.surface import tan as tan
+    from atoll.kernels.surface import tanh as tanh
+    from atoll.kernels.surface import trunc as trunc
+    from atoll.runtime import devices as devices
+    from atoll.runtime import open as open
+
+_SCALARS = "bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 view"
+_SURFACE = (
+    "global_id local_id group_id group_size num_groups barrier shared atomic_add atomic_min atomic_max "
+    "atomic_and atomic_or atomic_xor atomic_exchange atomic_compare_exchange sqrt rsqrt exp exp2 log log2 "
+    "sin cos tan tanh floor ceil trunc rint pow fma"
+)
+# Public name -> the module that has it. No name is also a room of atoll; a test holds it.
+_HOMES = {
+    "AccelSet": "atoll.accel",
+    "AtollError": "atoll.errors",
+    "device": "atoll.kernels.definition",
+    "kernel": "atoll.kernels.definition",
+    "devices": "atoll.runtime",
+    "open": "atoll.runtime",
+    **dict.fromkeys(_SCALARS.split(), "atoll.kernels.scalars"),
+    **dict.fromkeys(_SURFACE.split(), "atoll.kernels.surface"),
+}
+
+__all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def _floor_words() -> FloorWords:
-    """Ask the installed lanes only when a floor's word has to be looked up."""
-    from atoll.plugin.rules import floor_words
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use."""
+    if name in _HOMES:
+        found = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return found
+    raise AttributeError(f"module 'atoll' has no attribute {name!r}")
 
-    return floor_words()
 
-
-provide_floor_words(_floor_words)
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted({*globals(), *_HOMES})

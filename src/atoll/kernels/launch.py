@@ -1,0 +1,261 @@
+"""How a kernel is launched from Python: a domain, a device, checked arguments, results copied back."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import LaunchError
+from atoll.ir import Kernel, LaunchLayout, has_barrier
+from atoll.kernels.arguments import ArrayArgument, Checked, Region, check, region_of, regions
+from atoll.kernels.block import parameter_block
+from atoll.kernels.definition import KernelFunction, Sizes, block_sizes
+
+if TYPE_CHECKING:
+    from atoll.plugin import DriverDevice, Executable
+
+Triple = tuple[int, int, int]
+#: The block that serves a domain of one, two or three dimensions where nobody says which.
+DEFAULT_BLOCKS: dict[int, Triple] = {1: (64, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}
+#: The most work-items in one dimension (docs/reference/launch-abi.md).
+MAX_ITEMS = (1 << 31) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many work-items run, in groups of what size."""
+
+    domain: Triple
+    groups: Triple
+    block: Triple
+
+
+def over_shape(kernel: Kernel, shape: Sizes, block: Sizes | None) -> Shape:
+    """Return the groups that cover a domain.
+
+    Raises:
+        LaunchError: Where the kernel does not allow it.
+    """
+    parts = shape if isinstance(shape, tuple) else (shape,)
+    domain = _triple(kernel, parts, "domain", least=0)
+    chosen = _block(kernel, block, len(parts))
+    rounded = [-(-size // by) for size, by in zip(domain, chosen, strict=True)]
+    if has_barrier(kernel) and any(size % by for size, by in zip(domain, chosen, strict=True)):
+        raise LaunchError(
+            _refusal(
+                f"`{kernel.name}` waits at a barrier, so its domain has to be whole work-groups",
+                f"the domain: {_shown(domain)}",
+                f"the block: {_shown(chosen)}",
+                hint="round the domain up and guard the accesses, as in `if i < x.size`",
+            )
+        )
+    return Shape(domain, (rounded[0], rounded[1], rounded[2]), chosen)
+
+
+def grid_shape(kernel: Kernel, groups: Sizes, block: Sizes) -> Shape:
+    """Return a launch of whole groups.
+
+    Raises:
+        LaunchError: Where the kernel does not allow it.
+    """
+    parts = groups if isinstance(groups, tuple) else (groups,)
+    counts = _triple(kernel, parts, "grid", least=0)
+    chosen = _block(kernel, block, len(parts))
+    domain = tuple(count * size for count, size in zip(counts, chosen, strict=True))
+    return Shape(_triple(kernel, domain, "grid", least=0), counts, chosen)
+
+
+def _triple(kernel: Kernel, parts: tuple[Any, ...], what: str, least: int) -> Triple:
+    import operator
+
+    try:
+        sizes = tuple(operator.index(part) for part in parts)
+    except TypeError:
+        sizes = ()
+    if not 1 <= len(sizes) <= 3 or any(not least <= size <= MAX_ITEMS for size in sizes):
+        raise LaunchError(
+            _refusal(
+                f"`{kernel.name}` has no {what} {parts!r}",
+                f"a {what} has one to three sizes from {least} to {MAX_ITEMS}",
+            )
+        )
+    filled = (*sizes, 1, 1)
+    return filled[0], filled[1], filled[2]
+
+
+def _block(kernel: Kernel, block: Sizes | None, rank: int) -> Triple:
+    contract = kernel.group if any(kernel.group) else None
+    if block is None:
+        return contract or DEFAULT_BLOCKS[rank]
+    asked = block_sizes(block)
+    if contract is not None and asked != contract:
+        raise LaunchError(
+            _refusal(
+                f"`{kernel.name}` has a launch contract on its block",
+                f"the contract: {_shown(contract)}",
+                f"this launch: {_shown(asked)}",
+            )
+        )
+    return asked
+
+
+def _shown(sizes: Triple) -> str:
+    return " x ".join(map(str, sizes))
+
+
+def _refusal(message: str, *notes: str, hint: str | None = None) -> Diagnostic:
+    return Diagnostic(code="ATL0761", message=message, notes=notes, hint=hint)
+
+
+# --- launching -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Done:
+    """A launch that was queued. With `wait=True` (the default) it is complete.
+
+    Attributes:
+        device: The name of the device that ran it, as its driver states it.
+    """
+
+    device: str
+    _device: DriverDevice | None = None
+    _buffers: list[tuple[int, Region]] = field(default_factory=list)
+    _checked: Checked | None = None
+
+    def wait(self) -> Done:
+        """Block until the launch is done, then copy what it wrote back; harmless when repeated."""
+        if self._device is None:
+            return self
+        device, buffers = self._device, self._buffers
+        self._device, self._buffers = None, []
+        try:
+            device.wait()
+            for handle, region in buffers:
+                if region.written:
+                    device.download(handle, _memory(region))
+        finally:
+            for handle, _ in buffers:
+                device.release(handle)
+            self._checked = None
+        return self
+
+    def __del__(self) -> None:
+        if self._device is not None:
+            for handle, _ in self._buffers:
+                self._device.release(handle)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A kernel with a domain and a device; calling it launches."""
+
+    kernel: KernelFunction
+    shape: Shape
+    device: object = None
+    waits: bool = True
+
+    def __call__(self, *arguments: Any) -> Done:
+        """Check the arguments, launch, and (unless `wait=False`) wait and copy results back.
+
+        Raises:
+            LaunchError: Where an argument does not fit, naming it.
+            CompileError: Where the device lacks what the kernel needs.
+            DeviceError: Where the device fails.
+        """
+        kernel = self.kernel.compiled().kernel
+        checked = check(kernel, arguments)
+        found = regions(checked.arrays)
+        device = open_device(self.device)
+        name = device.info.name
+        if 0 in self.shape.domain:
+            return Done(name)
+        layout, executable = executable_for(self.kernel, device, self.shape.block)
+        done = Done(name, device, [], checked)
+        _start(done, device, executable, layout, self.shape, checked, found)
+        return done.wait() if self.waits else done
+
+
+def _start(
+    done: Done,
+    device: DriverDevice,
+    executable: Executable,
+    layout: LaunchLayout,
+    shape: Shape,
+    checked: Checked,
+    found: Sequence[Region],
+) -> None:
+    from atoll.plugin import BufferArgument, ScalarArgument
+
+    handles: dict[Region, int] = {}
+    for region in found:
+        handles[region] = device.allocate(max(region.high - region.low, 1))
+        done._buffers.append((handles[region], region))
+        if region.high > region.low:
+            device.upload(handles[region], _memory(region))
+    buffers = [
+        BufferArgument(handles[region_of(found, item)], access)
+        for item, access in zip(checked.arrays, layout.access, strict=True)
+    ]
+    offsets = {item.name: _offset(item, found) for item in checked.arrays}
+    block = parameter_block(layout, shape.domain, checked, offsets)
+    arguments = (*buffers, ScalarArgument(block, 8)) if block else tuple(buffers)
+    device.launch(executable, shape.groups, shape.block, arguments)
+
+
+def _offset(item: ArrayArgument, found: Sequence[Region]) -> int:
+    return (item.first - region_of(found, item).low) // item.itemsize
+
+
+def _memory(region: Region) -> memoryview:
+    """Return the bytes of a region; the arrays that own them are alive in :class:`Checked`."""
+    size = region.high - region.low
+    return memoryview((ctypes.c_ubyte * size).from_address(region.low)).cast("B")
+
+
+def open_device(device: object) -> DriverDevice:
+    """Return an open device from a name, an open device, or None for the default."""
+    from atoll import runtime
+
+    opened = runtime.open(device) if device is None or isinstance(device, str) else device
+    return getattr(opened, "driver_device", opened)  # type: ignore[no-any-return]
+
+
+def executable_for(
+    kernel: KernelFunction, device: DriverDevice, block: Triple
+) -> tuple[LaunchLayout, Executable]:
+    """Return a kernel's code loaded on a device; kept for the next launch of the same code."""
+    compiled = kernel.compiled()
+    cache = kernel.loaded
+    key = (id(device), block)
+    known = cache.get(key)
+    if known is None or known[0] is not device or known[1] is not compiled:
+        from atoll.plugin import registry
+
+        target = device.target()
+        emitter = registry().emitters[target.backend]
+        emitted = emitter.emit(compiled.module, compiled.kernel.name, target, block)
+        known = cache[key] = (device, compiled, emitted.layout, device.load(emitted))
+    return known[2], known[3]
+
+
+def over(kernel: KernelFunction, shape: Sizes, *, device: object, block: Sizes | None, wait: bool) -> Launch:
+    """Return a launch over a domain."""
+    return Launch(kernel, over_shape(kernel.compiled().kernel, shape, block), device, wait)
+
+
+def grid(kernel: KernelFunction, key: object) -> Launch:
+    """Return a launch by grid, block and device."""
+    if not isinstance(key, tuple) or not 2 <= len(key) <= 3:
+        raise LaunchError(
+            _refusal(
+                f"`{kernel.__name__}[…]` takes a grid, a block and, where wanted, a device",
+                hint=f'write `{kernel.__name__}[(4,), (64,)]` or `{kernel.__name__}[(4,), (64,), "cpu"]`',
+            )
+        )
+    return Launch(
+        kernel, grid_shape(kernel.compiled().kernel, key[0], key[1]), key[2] if len(key) == 3 else None
+    )

@@ -1,0 +1,60 @@
+"""How a stage of compilation is shown: KIR, or what a target's emitter gives. Needs no device."""
+
+from __future__ import annotations
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import UsageError
+from atoll.kernels.definition import KernelFunction
+from atoll.kernels.launch import DEFAULT_BLOCKS
+from atoll.plugin import Emitted, Emitter, Target, registry
+
+
+def show(kernel: KernelFunction, target: str, stage: str | None = None) -> str | bytes:
+    """Return a stage of a kernel: text as `str`, a binary as `bytes`.
+
+    Raises:
+        UsageError: Where the target or the stage does not exist.
+        CompileError: Where the target lacks what the kernel needs.
+    """
+    if stage == "kir":
+        from atoll.ir.text import text
+
+        return text(kernel.module)
+    emitter, wanted = target_named(target)
+    if stage is not None and stage != emitter.stage:
+        raise UsageError(
+            Diagnostic(
+                code="ATL0763",
+                message=f"the target `{target}` has no stage `{stage}`",
+                notes=(f"its stages: kir, {emitter.stage}",),
+            )
+        )
+    emitted = emit(kernel, emitter, wanted)
+    return emitted.code.decode() if emitted.text else emitted.code
+
+
+def emit(kernel: KernelFunction, emitter: Emitter, target: Target) -> Emitted:
+    """Return the code of a kernel for a target, at its contract's block or the default one."""
+    compiled = kernel.compiled()
+    block = compiled.kernel.group if any(compiled.kernel.group) else DEFAULT_BLOCKS[1]
+    return emitter.emit(compiled.module, compiled.kernel.name, target, block)
+
+
+def target_named(text: str) -> tuple[Emitter, Target]:
+    """Return the emitter and the target that ``PLATFORM`` or ``PLATFORM:ARCH`` names.
+
+    Raises:
+        UsageError: Where no emitter serves the platform.
+    """
+    platform, _, arch = text.partition(":")
+    emitters = registry().emitters
+    if platform not in emitters:
+        raise UsageError(
+            Diagnostic(
+                code="ATL0763",
+                message=f"no emitter for the platform `{platform}`",
+                notes=(f"emitters: {', '.join(emitters)}",),
+            )
+        )
+    emitter = emitters[platform]
+    return emitter, emitter.target(None, arch)
