@@ -9,5 +9,19 @@ from atoll.graph.action import Action, Role
 from atoll.graph.event import Event, Result
 from atoll.graph.executor import execute
 from atoll.graph.graph import Graph, check
+from atoll.graph.story import EdgeStory, FileStory, build_folders, edges, explain
 
-__all__ = ["Action", "Event", "Graph", "Result", "Role", "check", "execute"]
+__all__ = [
+    "Action",
+    "EdgeStory",
+    "Event",
+    "FileStory",
+    "Graph",
+    "Result",
+    "Role",
+    "build_folders",
+    "check",
+    "edges",
+    "execute",
+    "explain",
+]

@@ -23,6 +23,7 @@ from atoll._util.machine import free_memory, processors
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
 from atoll.graph import pools, runner
+from atoll.graph.edge import digest
 from atoll.graph.event import Event, Result
 from atoll.graph.failure import failure
 from atoll.graph.graph import Graph, check
@@ -134,6 +135,7 @@ def _outline(graph: Graph) -> dict[str, Any]:
             "inputs": list(action.inputs),
             "outputs": list(action.outputs),
             "role": str(action.role),
+            "digest": digest(action),
         }
         for action in graph.actions
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -151,14 +151,30 @@ def _why(state: State, graph: Graph, action: Action, now: Any, ran_as: Mapping[s
     record = state.read(f"done/{digest(action)}.json")
     if not isinstance(record, dict) or not isinstance(record.get("outputs"), dict):
         return list(_changed_command(action, ran_as.get(action.outputs[0])))
-    why = []
-    for path, was in record.get("inputs", {}).items():
-        if path not in graph.producers and now(path) != was:
-            why.append(f"{path} {_change(was, now(path))}")
-    for path in action.outputs:
+    return differences(record, action.outputs, graph.producers, now)
+
+
+def differences(
+    record: Mapping[str, Any], outputs: Iterable[str], made: Container[str], now: Callable[[str], Any]
+) -> list[str]:
+    """Return in words what is no longer as an action's record has it.
+
+    Args:
+        record: What the action's last whole run left.
+        outputs: What it writes.
+        made: Files that actions make; whether those changed is the executor's question.
+        now: Gives the stamp of a file.
+    """
+    why = [
+        f"{path} {_change(was, now(path))}"
+        for path, was in record.get("inputs", {}).items()
+        if path not in made and now(path) != was
+    ]
+    known = record.get("outputs", {})
+    for path in outputs:
         if now(path) is None:
             why.append(f"{path} is missing")
-        elif now(path) != record["outputs"].get(path):
+        elif now(path) != known.get(path):
             why.append(f"{path} was changed by something else")
     return why
 

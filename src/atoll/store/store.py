@@ -17,7 +17,7 @@ import shutil
 import sysconfig
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -69,21 +69,38 @@ class Stored:
 
 
 class Store:
-    """A folder of payloads."""
+    """A folder of payloads.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: Where they lie.
+        offline: Whether nothing may be fetched.
+    """
+
+    def __init__(self, folder: Path, *, offline: bool = False) -> None:
         self.folder = folder
+        self.offline = offline
         self._base = folder / LAYOUT
 
     @classmethod
-    def default(cls) -> Store:
-        """Return the user's store: ``ATOLL_STORE``, else a folder in the user's cache."""
-        named = os.environ.get("ATOLL_STORE")
+    def open(cls, environment: Mapping[str, str], *, offline: bool = False) -> Store:
+        """Return the user's store: ``ATOLL_STORE``, else a folder in the user's cache.
+
+        Args:
+            environment: Where the settings stand; ``ATOLL_OFFLINE=1`` forbids fetching too.
+            offline: Whether nothing may be fetched.
+        """
+        named = environment.get("ATOLL_STORE")
+        offline = offline or environment.get("ATOLL_OFFLINE", "") not in {"", "0"}
         if named:
-            return cls(Path(named).absolute())
+            return cls(Path(named).absolute(), offline=offline)
         from platformdirs import user_cache_path
 
-        return cls(user_cache_path("atoll") / "store")
+        return cls(user_cache_path("atoll") / "store", offline=offline)
+
+    @classmethod
+    def default(cls) -> Store:
+        """Return the store that this process's environment names."""
+        return cls.open(os.environ)
 
     def ensure(
         self, payload: Payload, *, offline: bool | None = None, verify: bool = False, say: Say | None = None
@@ -92,15 +109,14 @@ class Store:
 
         Args:
             payload: What is needed.
-            offline: Whether nothing may be fetched; ``ATOLL_OFFLINE=1`` where None.
+            offline: Whether nothing may be fetched; as the store was opened where None.
             verify: Hash every file, instead of comparing sizes and times.
             say: Called with lines of progress.
 
         Raises:
             StoreError: Where it is not there and cannot be fetched, verified or started.
         """
-        if offline is None:
-            offline = os.environ.get("ATOLL_OFFLINE", "") not in {"", "0"}
+        offline = self.offline if offline is None else offline
         say = say or _silent
         key = _key(payload)
         with self._locked(key):
