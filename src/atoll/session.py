@@ -69,6 +69,7 @@ class Session:
         profile_name: The profile.
         offline: Whether nothing may be fetched.
         environment: Where programs and settings are looked up.
+        say: Called with lines of talk while something is fetched.
     """
 
     start: Path
@@ -77,6 +78,7 @@ class Session:
     profile_name: str = "release"
     offline: bool = False
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    say: Callable[[str], None] | None = None
 
     @cached_property
     def manifest_path(self) -> Path:
@@ -170,7 +172,7 @@ class Session:
         )
         return lane.family(request)
 
-    def request(self, targets: tuple[str, ...] = ()) -> BuildRequest:
+    def request(self) -> BuildRequest:
         """Return what the planner decides from."""
         from atoll.build import BuildRequest
 
@@ -185,7 +187,6 @@ class Session:
             environment=self.environment,
             ensure=self.ensure,
             host=self.host,
-            targets=targets,
         )
 
     def ensure(self, payload: Payload) -> PayloadRoot:
@@ -196,7 +197,7 @@ class Session:
         """
         from atoll.store import Store
 
-        return Store.open(self.environment, offline=self.offline).ensure(payload)
+        return Store.open(self.environment, offline=self.offline).ensure(payload, say=self.say)
 
     def build(
         self,
@@ -205,6 +206,7 @@ class Session:
         elsewhere: bool = False,
         jobs: int | None = None,
         on_event: Callable[[Event], None] | None = None,
+        on_plan: Callable[[BuildPlan], None] | None = None,
     ) -> Built:
         """Plan, unless the last plan still holds, and run what must run.
 
@@ -213,6 +215,7 @@ class Session:
             elsewhere: Whether the result runs on another machine, so that a missed floor only warns.
             jobs: How many actions run at once.
             on_event: Called for everything that happens.
+            on_plan: Called with a new plan before it is carried out; not where the last one still holds.
 
         Raises:
             AtollError: Where something refuses or fails; every diagnostic is in it.
@@ -220,13 +223,15 @@ class Session:
         from atoll.build import carry_out
         from atoll.build.fresh import call_key, recall
 
-        key = call_key(self._asked(targets))
+        key = call_key(self._asked())
         plan = recall(self.root, key)
         planned = plan is None
         if plan is None:
-            plan = self._plan(targets, key)
+            plan = self._plan(key)
+            if on_plan is not None:
+                on_plan(plan)
         warnings = self._floors(plan, elsewhere)
-        result = carry_out(self.root, plan, jobs=jobs, on_event=on_event)
+        result = carry_out(self.root, plan, targets=targets, jobs=jobs, on_event=on_event)
         return Built(
             root=self.root,
             folder=plan.folder,
@@ -243,12 +248,12 @@ class Session:
 
         return check_floors(plan, self.registry, self.environment, elsewhere=elsewhere)
 
-    def _plan(self, targets: tuple[str, ...], key: str) -> BuildPlan:
+    def _plan(self, key: str) -> BuildPlan:
         from atoll.build import plan, write_plan
         from atoll.build.fresh import remember, stamps
 
         begin = time.time_ns()
-        planned = plan(self.request(targets))
+        planned = plan(self.request())
         write_plan(self.root, planned)
         before = stamps(self.root, planned.inputs)
         # What changed while the plan was made may have been read as it was before.
@@ -256,12 +261,11 @@ class Session:
             remember(self.root, key, planned, before)
         return planned
 
-    def _asked(self, targets: tuple[str, ...]) -> dict[str, Any]:
+    def _asked(self) -> dict[str, Any]:
         return {
             "accel": self.accel_option,
             "no_accel": self.no_accel,
             "profile": self.profile_name,
-            "targets": list(targets),
             "path": self.environment.get("PATH", ""),
             "store": self.environment.get("ATOLL_STORE", ""),
             "python": sys.executable,
@@ -276,6 +280,7 @@ def open_session(
     profile: str = "release",
     offline: bool = False,
     environment: Mapping[str, str] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Session:
     """Return the session of the project that `start` lies in. Nothing is read yet.
 
@@ -301,4 +306,5 @@ def open_session(
         profile_name=profile,
         offline=offline or found.get("ATOLL_OFFLINE") == "1",
         environment=found,
+        say=say,
     )

@@ -95,7 +95,10 @@ def _plan(value: Mapping[str, Any]) -> BuildPlan:
         folder=value["folder"],
         plan_folder=value["plan_folder"],
         graph=Graph(actions=tuple(_action(row) for row in value["actions"])),
-        outputs=tuple(Output(**{**row, "args": tuple(row["args"])}) for row in value["outputs"]),
+        outputs=tuple(
+            Output(**{**row, "args": tuple(row["args"]), "files": tuple(row["files"])})
+            for row in value["outputs"]
+        ),
         floors=tuple(Fact(**row) for row in value["floors"]),
     )
 

@@ -120,9 +120,9 @@ def python_folder(request: BuildRequest) -> str:
     return f"{request.folder}/python"
 
 
-def output_of(request: BuildRequest, name: str, target: Target, parts: tuple[Part, ...]) -> Output:
+def output_of(request: BuildRequest, name: str, target: Target, files: tuple[str, ...]) -> Output:
     """Return what a target becomes, for people and for `run`."""
-    path = parts[0].output
+    path = files[0]
     if target.kind is TargetKind.PYTHON:
         package = request.manifest.boundary[target.boundary or ""].module.split(".")[0]
         path = f"{python_folder(request)}/{package}"
@@ -130,6 +130,7 @@ def output_of(request: BuildRequest, name: str, target: Target, parts: tuple[Par
         target=name,
         kind=str(target.kind),
         path=path,
+        files=files,
         args=target.args,
         timeout=target.timeout,
         exclusive=target.exclusive,

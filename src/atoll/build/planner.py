@@ -80,7 +80,7 @@ def plan(request: BuildRequest) -> BuildPlan:
     Raises:
         ManifestError, BoundaryError, LaneError, StoreError, BuildError: Where something refuses.
     """
-    _check_targets(request)
+    _check_any_target(request)
     selection = select_units(request)
     boundaries = scan_boundaries(request)
     units = lane_units(request, selection, boundaries)
@@ -90,31 +90,22 @@ def plan(request: BuildRequest) -> BuildPlan:
             work.lanes.plan(lane, units[lane])
     _interfaces(work)
     _data(work)
-    for name in _wanted(request):
-        _target(work, name, request.manifest.targets[name])
+    for name, target in sorted(request.manifest.targets.items()):
+        _target(work, name, target)
     _compile_host(work)
     for part in work.parts:
         _link(work, part)
     return _finish(work)
 
 
-def _wanted(request: BuildRequest) -> tuple[str, ...]:
-    return request.targets or tuple(sorted(request.manifest.targets))
-
-
-def _check_targets(request: BuildRequest) -> None:
-    known = request.manifest.targets
-    unknown = [name for name in request.targets if name not in known]
-    if unknown or not known:
+def _check_any_target(request: BuildRequest) -> None:
+    if not request.manifest.targets:
         raise BuildError(
             Diagnostic(
                 code="ATL0554",
-                message=f"there is no target `{unknown[0]}`" if unknown else "the project has no target",
-                notes=(
-                    f"targets: {', '.join(sorted(known)) or 'none'}",
-                    f"manifest: {request.manifest.path}",
-                ),
-                hint="name one of them" if known else "add `[targets.NAME]` with a `kind`",
+                message="the project has no target",
+                notes=(f"manifest: {request.manifest.path}", "targets: none"),
+                hint="add `[targets.NAME]` with a `kind`",
             )
         )
 
@@ -180,14 +171,16 @@ def _target(work: _Work, name: str, target: Target) -> None:
         _check_shape(name, target, scanned, roots, everything)
     parts = parts_of(work.request, name, target, interface, roots)
     work.parts += parts
-    work.outputs.append(output_of(work.request, name, target, parts))
     for part in parts:
         _fill(work, part, interface, roots, everything)
+    shipped: list[Action] = []
     if target.kind is TargetKind.PYTHON:
         assert interface is not None
-        files, actions = package_actions(work.request, target, interface)
+        files, shipped = package_actions(work.request, target, interface)
         work.generated.files |= files
-        work.actions += actions
+        work.actions += shipped
+    made = [part.output for part in parts] + [path for action in shipped for path in action.outputs]
+    work.outputs.append(output_of(work.request, name, target, tuple(made)))
 
 
 def _check_shape(

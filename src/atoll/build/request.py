@@ -31,7 +31,6 @@ class BuildRequest:
         environment: Where programs are looked up.
         ensure: Brings a payload into the store; asked only for what a lane needs for this build.
         host: ``linux``, ``macos`` or ``windows``.
-        targets: The targets to build; empty for all of them.
     """
 
     root: Path
@@ -44,7 +43,6 @@ class BuildRequest:
     environment: Mapping[str, str]
     ensure: Callable[[Payload], PayloadRoot] = field(compare=False)
     host: str = "linux"
-    targets: tuple[str, ...] = ()
 
     @property
     def identity(self) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from atoll._util.files import write_if_changed
+from atoll._util.near import nearest
 from atoll.artifact import Fact
 from atoll.build import floors
 from atoll.build.values import BuildPlan
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
-from atoll.graph import Event, Result, execute
+from atoll.graph import Event, Result, Role, execute
 from atoll.plugin import Registry
 
 GENERATED = "generated.json"
@@ -66,12 +68,35 @@ def carry_out(
     root: Path,
     plan: BuildPlan,
     *,
+    targets: tuple[str, ...] = (),
     jobs: int | None = None,
     on_event: Callable[[Event], None] | None = None,
 ) -> Result:
-    """Run the plan's graph.
+    """Run the plan's graph: what these targets need, or all of it.
 
     Raises:
-        BuildError: With every action that failed.
+        BuildError: Where there is no such target, or with every action that failed.
     """
-    return execute(plan.graph, root=root, folder=plan.folder, jobs=jobs, on_event=on_event)
+    graph = replace(plan.graph, defaults=_wanted(plan, targets)) if targets else plan.graph
+    return execute(graph, root=root, folder=plan.folder, jobs=jobs, on_event=on_event)
+
+
+def _wanted(plan: BuildPlan, targets: tuple[str, ...]) -> tuple[str, ...]:
+    known = {output.target: output for output in plan.outputs}
+    unknown = [name for name in targets if name not in known]
+    if unknown:
+        raise BuildError(*(no_target(name, known) for name in unknown))
+    files = [path for name in targets for path in known[name].files]
+    checks = [path for action in plan.graph.actions if action.role is Role.CHECK for path in action.outputs]
+    return (*files, *checks)
+
+
+def no_target(name: str, known: Iterable[str]) -> Diagnostic:
+    """Return the refusal of a name that is no target."""
+    near = nearest(name, known)
+    return Diagnostic(
+        code="ATL0554",
+        message=f"there is no target `{name}`",
+        notes=(f"targets: {', '.join(sorted(known)) or 'none'}",),
+        hint=f"write `{near}`" if near else "name one of them",
+    )

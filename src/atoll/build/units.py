@@ -56,11 +56,9 @@ def lane_units(
 ) -> dict[str, list[Unit]]:
     """Return the units of each lane: one for each entry that a file is compiled for."""
     units: dict[str, list[Unit]] = {}
-    wanted = request.targets or tuple(request.manifest.targets)
     for selected in selection.units:
-        if selected.target in wanted:
-            target = request.manifest.targets[selected.target]
-            units.setdefault(selected.lane, []).extend(_units(request, selected, target, boundaries))
+        target = request.manifest.targets[selected.target]
+        units.setdefault(selected.lane, []).extend(_units(request, selected, target, boundaries))
     return units
 
 

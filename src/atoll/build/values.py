@@ -19,6 +19,7 @@ class Output:
         target: Its name in the manifest.
         kind: Its kind in the manifest.
         path: The file, or for ``python`` the package's folder, relative to the root.
+        files: Every file of it.
         args: Arguments that `run` and `test` start it with.
         timeout: Seconds that a test may take, or None.
         exclusive: Whether a test runs alone.
@@ -27,6 +28,7 @@ class Output:
     target: str
     kind: str
     path: str
+    files: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     timeout: float | None = None
     exclusive: bool = False

@@ -1,0 +1,33 @@
+"""`atoll build`: build the project's targets and print where they lie."""
+
+from __future__ import annotations
+
+import click
+
+from atoll.cli._building import Talk, build, building, session_of
+
+
+@click.command(name="build")
+@click.option(
+    "--elsewhere", is_flag=True, help="The result runs on another machine: a missed floor only warns."
+)
+@building
+def command(
+    elsewhere: bool,
+    accel: str | None,
+    no_accel: bool,
+    profile: str,
+    jobs: int | None,
+    offline: bool,
+    as_data: bool,
+    verbose: bool,
+) -> None:
+    """Build the project's targets; a missed floor refuses unless the result runs elsewhere."""
+    talk = Talk(as_data, verbose)
+    session = session_of(accel, no_accel, profile, offline, talk)
+    built = build(session, talk, elsewhere=elsewhere, jobs=jobs)
+    outputs = [{"target": out.target, "kind": out.kind, "path": out.path} for out in built.outputs]
+    talk.result(built.diagnostics, ok=True, outputs=outputs, folder=built.folder, ran=len(built.result.ran))
+    if not as_data:
+        for output in built.outputs:
+            click.echo(output.path)
