@@ -24,7 +24,7 @@ from atoll_plugins.cpu.fission import (
 )
 from atoll_plugins.formats.cdialect import Dialect
 from atoll_plugins.formats.chelpers import helper_name
-from atoll_plugins.formats.ctext import CPrinter
+from atoll_plugins.formats.ctext import CPrinter, bare
 from atoll_plugins.formats.emission import Job
 
 _PLAIN_MATHS = {
@@ -54,6 +54,10 @@ C11 = Dialect(
 _ORDERS = {
     Order.RELAXED: "__ATOMIC_RELAXED", Order.ACQUIRE: "__ATOMIC_ACQUIRE",
     Order.RELEASE: "__ATOMIC_RELEASE", Order.ACQ_REL: "__ATOMIC_ACQ_REL",
+}  # fmt: skip
+_FAILED = {
+    Order.RELAXED: Order.RELAXED, Order.ACQUIRE: Order.ACQUIRE,
+    Order.RELEASE: Order.RELAXED, Order.ACQ_REL: Order.ACQUIRE,
 }  # fmt: skip
 _FETCH = {AtomicOp.ADD: "add", AtomicOp.AND: "and", AtomicOp.OR: "or", AtomicOp.XOR: "xor"}
 _NEXT = {
@@ -122,7 +126,8 @@ class CpuPrinter(CPrinter):
         lines += [
             "  (void)buffers, (void)block, (void)w0, (void)w1, (void)w2;",
             "  for (uint64_t g = first; g < last; ++g) {",
-            "    const uint32_t g0 = (uint32_t)(g % m0), g1 = (uint32_t)(g / m0 % m1), g2 = (uint32_t)(g / m0 / m1);",
+            "    const uint32_t g0 = (uint32_t)(g % m0), g1 = (uint32_t)(g / m0 % m1);",
+            "    const uint32_t g2 = (uint32_t)(g / m0 / m1);",
             "    (void)g0, (void)g1, (void)g2, (void)m2;",
         ]
         return lines
@@ -209,7 +214,7 @@ class CpuPrinter(CPrinter):
             self.line("{ uint32_t t = 0; while (t < ITEMS && dead[t]) ++t;")
             self.line(f"  {name} = t < ITEMS && {self.expression(expr)}; }}")
         else:
-            self.line(f"{{ const uint32_t t = 0; (void)t; {name} = {self.expression(expr)}; }}")
+            self.line(f"{{ const uint32_t t = 0; (void)t; {name} = {bare(self.expression(expr))}; }}")
         return name
 
     def _group_if(self, part: GroupIf) -> None:
@@ -292,25 +297,25 @@ class CpuPrinter(CPrinter):
 
 
 def _atomic_body(stmt: nodes.Atomic, kind: str, order: str) -> str:
-    failed = order if stmt.order is Order.ACQUIRE else _ORDERS[Order.RELAXED]
-    if stmt.order is Order.ACQ_REL:
-        failed = _ORDERS[Order.ACQUIRE]
-    if stmt.op is AtomicOp.EXCHANGE:
-        return f"({kind} *at, {kind} value)\n{{\n  {kind} old;\n  __atomic_exchange(at, &value, &old, {order});\n  return old;\n}}"
-    if stmt.op is AtomicOp.COMPARE_EXCHANGE:
-        swap = f"__atomic_compare_exchange(at, &expected, &value, 0, {order}, {failed})"
-        return f"({kind} *at, {kind} expected, {kind} value)\n{{\n  {swap};\n  return expected;\n}}"
-    lines = (
-        f"({kind} *at, {kind} value)",
-        "{",
-        f"  {kind} old, next;",
-        "  __atomic_load(at, &old, __ATOMIC_RELAXED);",
-        f"  do next = {_NEXT[stmt.op]};",
-        f"  while (!__atomic_compare_exchange(at, &old, &next, 0, {order}, {failed}));",
-        "  return old;",
-        "}",
-    )
-    return "\n".join(lines)
+    """Return the parameters and body of the helper of an atomic that no built-in makes alone."""
+    failed = _ORDERS[_FAILED[stmt.order]]
+    expected = f"{kind} expected, " if stmt.expected is not None else ""
+    lines = [f"({kind} *at, {expected}{kind} value)", "{"]
+    match stmt.op:
+        case AtomicOp.EXCHANGE:
+            lines += [f"  {kind} old;", f"  __atomic_exchange(at, &value, &old, {order});", "  return old;"]
+        case AtomicOp.COMPARE_EXCHANGE:
+            swap = f"__atomic_compare_exchange(at, &expected, &value, 0, {order}, {failed})"
+            lines += [f"  {swap};", "  return expected;"]
+        case _:
+            lines += [
+                f"  {kind} old, next;",
+                "  __atomic_load(at, &old, __ATOMIC_RELAXED);",
+                f"  do next = {_NEXT[stmt.op]};",
+                f"  while (!__atomic_compare_exchange(at, &old, &next, 0, {order}, {failed}));",
+                "  return old;",
+            ]
+    return "\n".join([*lines, "}"])
 
 
 def _skips(parts: tuple[Part, ...]) -> bool:

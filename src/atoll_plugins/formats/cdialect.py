@@ -25,7 +25,7 @@ class Dialect:
         memory: Scalar name → the type of an element in memory, where it is another one.
         long: The suffix of a 64-bit literal.
         inline: What stands before a helper function.
-        maths: Templates of float maths; ``{f}`` becomes ``f`` on f32 and nothing on f64, ``{a}`` the operands.
+        maths: Templates of float maths: ``{f}`` becomes ``f`` on f32, nothing on f64; ``{a}`` the operands.
         fabs: A template of the absolute value of a float.
         reinterpret: Whether ``as_TYPE(x)`` exists.
     """

@@ -16,6 +16,7 @@ from atoll.ir import BOOL, Kernel, LaunchLayout, Scalar, nodes, ops
 from atoll.ir.ops import Binary, Unary
 from atoll_plugins.formats import chelpers
 from atoll_plugins.formats.cdialect import Dialect
+from atoll_plugins.formats.lowering import info_path
 
 _OPERATORS = {
     Binary.ADD_WRAP: "+", Binary.SUB_WRAP: "-", Binary.MUL_WRAP: "*",
@@ -80,12 +81,6 @@ class CPrinter(ABC):
     def expression(self, expr: nodes.Expr) -> str:
         """Return an expression; what is not one word is in brackets."""
         match expr:
-            case nodes.Const():
-                return self.dialect.literal(expr)
-            case nodes.Param():
-                return self.parameter(expr)
-            case nodes.Local():
-                return self.local(expr.name)
             case nodes.Unary():
                 return self._unary(expr)
             case nodes.Binary():
@@ -99,15 +94,28 @@ class CPrinter(ABC):
                 return f"({parts[0]} ? {parts[1]} : {parts[2]})"
             case nodes.Cast():
                 return self._cast(expr)
+            case nodes.MathCall():
+                operands = [self.expression(item) for item in expr.operands]
+                return self.dialect.maths_call(expr.op, expr.type, operands)
+        return self._leaf(expr)
+
+    def _leaf(
+        self,
+        expr: nodes.Const | nodes.Param | nodes.Local | nodes.Builtin | nodes.ViewInfo | nodes.Load,
+    ) -> str:
+        match expr:
+            case nodes.Const():
+                return self.dialect.literal(expr)
+            case nodes.Param():
+                return self.parameter(expr)
+            case nodes.Local():
+                return self.local(expr.name)
             case nodes.Builtin():
                 return self.builtin(expr.op, expr.dimension)
             case nodes.ViewInfo():
                 return self.field(info_path(expr))
             case nodes.Load():
                 return self.element(expr.base, expr.indices)
-            case nodes.MathCall():
-                operands = [self.expression(item) for item in expr.operands]
-                return self.dialect.maths_call(expr.op, expr.type, operands)
         assert_never(expr)
 
     def parameter(self, expr: nodes.Param) -> str:
@@ -201,11 +209,12 @@ class CPrinter(ABC):
         """Print one statement."""
         match stmt:
             case nodes.Assign():
-                self.line(f"{self.local(stmt.local)} = {self.expression(stmt.value)};")
+                self.line(f"{self.local(stmt.local)} = {bare(self.expression(stmt.value))};")
             case nodes.Store():
-                self.line(f"{self.element(stmt.base, stmt.indices)} = {self.expression(stmt.value)};")
+                value = bare(self.expression(stmt.value))
+                self.line(f"{self.element(stmt.base, stmt.indices)} = {value};")
             case nodes.If():
-                self.line(f"if ({self.expression(stmt.condition)}) {{")
+                self.line(f"if ({bare(self.expression(stmt.condition))}) {{")
                 self.block(stmt.then)
                 if stmt.orelse:
                     self.line("} else {")
@@ -232,7 +241,7 @@ class CPrinter(ABC):
     def loop(self, stmt: nodes.Loop) -> None:
         """Print a loop; `continue` goes to the step by a label where there is a step."""
         step = self.fresh("step") if stmt.step and _continues(stmt.body) else ""
-        self.line(f"while ({self.expression(stmt.condition)}) {{")
+        self.line(f"while ({bare(self.expression(stmt.condition))}) {{")
         self.enter_loop(step)
         self.block(stmt.body)
         self.leave_loop()
@@ -271,6 +280,16 @@ class CPrinter(ABC):
         return [self.helpers[name] + "\n" for name in sorted(self.helpers)]
 
 
+def bare(text: str) -> str:
+    """Return an expression without the brackets around the whole of it."""
+    depth = 0
+    for place, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if depth == 0:
+            return text[1:-1] if place == len(text) - 1 and place > 0 else text
+    return text
+
+
 def field_name(path: str) -> str:
     """Return the member of the block for a path: ``f_x_size_0``, ``p_a``."""
     return f"f_{path.replace('.', '_')}" if "." in path else f"p_{path}"
@@ -279,13 +298,6 @@ def field_name(path: str) -> str:
 def block_type(scalar: str) -> str:
     """Return the scalar that a field takes in the block: narrow ones are widened to 32 bits."""
     return {"bool": "u32", "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32"}.get(scalar, scalar)
-
-
-def info_path(expr: nodes.ViewInfo) -> str:
-    """Return the path of the field that a view's extent stands in."""
-    if expr.op is ops.Extent.OFFSET:
-        return f"{expr.view}.offset"
-    return f"{expr.view}.{expr.op}.{expr.dimension}"
 
 
 def _continues(block: nodes.Block) -> bool:

@@ -297,7 +297,7 @@ class Function(Lowering[int]):
 
     def statements(self, block: nodes.Block) -> bool:
         """Write statements; tell whether they end in a jump."""
-        return any([self.statement(stmt) for stmt in block])
+        return any(self.statement(stmt) for stmt in block)
 
     def statement(self, stmt: nodes.Stmt) -> bool:
         """Write one statement; tell whether the way ends here."""

@@ -1,0 +1,338 @@
+"""How does a kernel's body become one PTX entry?
+
+Virtual registers are mutable, so a local is a register; control flow is labels and predicated branches
+that come from the tree. Float arithmetic carries `.rn`, which ptxas never contracts: a plain `mul.f32`
+and `add.f32` become one fused operation (measured on an H200). Source: PTX ISA 9.0, section 9.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from atoll.ir import BOOL, F32, I32, I64, SCALARS, U32, U64, Scalar, nodes, ops
+from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
+from atoll.ir.walk import expressions
+from atoll_plugins.cuda import ptxmaths
+from atoll_plugins.cuda.ptxtext import PtxFunction, float_literal
+from atoll_plugins.formats.emission import Job
+from atoll_plugins.formats.lowering import Core, Lowering, wide
+
+_AXES = "xyz"
+_CORE = {
+    Core.ADD: "add", Core.SUB: "sub", Core.MUL: "mul.lo", Core.DIV: "div", Core.SHR: "shr",
+    Core.FADD: "add.rn", Core.FSUB: "sub.rn", Core.FMUL: "mul.rn", Core.FDIV: "div.rn",
+}  # fmt: skip
+_BITS = {Core.AND: "and", Core.OR: "or", Core.XOR: "xor", Core.SHL: "shl"}
+_ROUNDED = {Math.FLOOR: "rmi", Math.CEIL: "rpi", Math.TRUNC: "rzi", Math.RINT: "rni"}
+_CONVERT = {Cast.SITOF: "cvt.rn", Cast.UITOF: "cvt.rn", Cast.FTOSI: "cvt.rzi", Cast.FTOUI: "cvt.rzi"}
+_ATOMICS = {
+    AtomicOp.ADD: "add", AtomicOp.MIN: "min", AtomicOp.MAX: "max", AtomicOp.AND: "and",
+    AtomicOp.OR: "or", AtomicOp.XOR: "xor", AtomicOp.EXCHANGE: "exch", AtomicOp.COMPARE_EXCHANGE: "cas",
+}  # fmt: skip
+_UNTYPED = frozenset(_ATOMICS) - {AtomicOp.ADD, AtomicOp.MIN, AtomicOp.MAX}
+_ORDERS = {
+    Order.RELAXED: "relaxed", Order.ACQUIRE: "acquire", Order.RELEASE: "release", Order.ACQ_REL: "acq_rel",
+}  # fmt: skip
+_SCOPES = {ops.Scope.SUB_GROUP: "cta", ops.Scope.WORK_GROUP: "cta", ops.Scope.DEVICE: "gpu"}
+
+
+def kind_of(scalar: Scalar) -> str:
+    """Return the kind of register that holds a value of a wide type."""
+    if scalar == BOOL:
+        return "pred"
+    return scalar.name if scalar.is_float else f"b{scalar.bits}"
+
+
+def typed(scalar: Scalar) -> str:
+    """Return the suffix of an instruction that minds the type: ``s32 u64 f32``."""
+    if scalar.is_float:
+        return scalar.name
+    return f"{'s' if scalar.is_signed else 'u'}{scalar.bits}"
+
+
+class Function(Lowering[str]):
+    """One kernel under construction; a value is a register or a literal."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.out = PtxFunction()
+        self.scalars = {local.name: local.type for local in job.kernel.locals}
+        self.locals = {
+            local.name: self.out.register(kind_of(wide(local.type))) for local in job.kernel.locals
+        }
+        self.shared = {item.name: item.element for item in job.kernel.shared}
+        self.elements = dict(zip(job.layout.buffers, (view.type for view in job.kernel.views), strict=True))
+        self.bases: dict[str, str] = {}
+        self.loops: list[tuple[str, str]] = []
+
+    def text(self) -> list[str]:
+        """Return the entry: head, registers, body."""
+        self._read_bases()
+        if self.job.layout.has_domain:
+            self._leave_outside_domain()
+        self.statements(self.job.kernel.body)
+        self.out.line("ret")
+        return [*self._head(), "{", *self.out.declarations(), *self._memory(), "", *self.out.lines, "}", ""]
+
+    # --- the head ---
+
+    def _head(self) -> list[str]:
+        params = [f"\t.param .u64 b_{name}" for name in self.job.layout.buffers]
+        if self.job.layout.block_bytes:
+            params.append(f"\t.param .align 8 .b8 block[{self.job.layout.block_bytes}]")
+        lines = [f".visible .entry {self.job.kernel.symbol}(", ",\n".join(params), ")"]
+        if any(self.job.group):
+            lines.append(f".reqntid {', '.join(map(str, self.job.group))}")
+        return lines
+
+    def _memory(self) -> list[str]:
+        return [
+            f"\t.shared .align 8 .b8 s_{item.name}[{item.length * item.element.nbytes}];"
+            for item in self.job.kernel.shared
+        ]
+
+    def _read_bases(self) -> None:
+        for name in self.job.layout.buffers:
+            address, self.bases[name] = self.out.register("b64"), self.out.register("b64")
+            self.out.line(f"ld.param.u64 {address}, [b_{name}]")
+            self.out.line(f"cvta.to.global.u64 {self.bases[name]}, {address}")
+        for name in self.shared:
+            self.bases[name] = self.out.register("b32")
+            self.out.line(f"mov.u32 {self.bases[name]}, s_{name}")
+
+    def _leave_outside_domain(self) -> None:
+        for axis in range(3):
+            identity, limit = self.builtin(ops.Id.GLOBAL_ID, axis), self.field(f"domain.{axis}")
+            inside = self.compare(Compare.LT, U32, identity, limit)
+            self.out.line(f"@!{inside} ret")
+
+    # --- the core ---
+
+    def constant(self, scalar: Scalar, bits: int) -> str:
+        """Return a literal; a bool needs a register."""
+        if scalar == BOOL:
+            result = self.out.register("pred")
+            self.out.line(f"mov.pred {result}, {-1 if bits else 0}")
+            return result
+        if scalar.is_float:
+            return float_literal(bits, scalar.name)
+        value = int(nodes.value_of(scalar, bits))
+        return hex(bits) if value in (-(1 << 63), (1 << 64) - 1) else str(value)
+
+    def put(self, kind: str, text: str, *operands: str) -> str:
+        """Write an instruction with a new register as its result and return that."""
+        result = self.out.register(kind)
+        self.out.line(f"{text} {', '.join((result, *operands))}")
+        return result
+
+    def held(self, scalar: Scalar, value: str) -> str:
+        """Return a value in a register: some instructions take no literal."""
+        if value.startswith("%"):
+            return value
+        kind = kind_of(scalar)
+        return self.put(kind, f"mov.{kind}", value)
+
+    def core(self, op: Core, scalar: Scalar, left: str, right: str) -> str:
+        """Apply an operation of the core."""
+        kind = kind_of(scalar)
+        if op is Core.SHL or op is Core.SHR:
+            right = self._count(scalar, right)
+        left = self.held(scalar, left)
+        if op in _BITS:
+            return self.put(kind, f"{_BITS[op]}.{kind}", left, right)
+        return self.put(kind, f"{_CORE[op]}.{typed(scalar)}", left, right)
+
+    def _count(self, scalar: Scalar, count: str) -> str:
+        """Return a shift's count, which is 32 bits wide for every type."""
+        if scalar.bits == 64 and count.startswith("%"):
+            return self.put("b32", "cvt.u32.u64", count)
+        return count
+
+    def compare(self, op: Compare, scalar: Scalar, left: str, right: str) -> str:
+        """Compare; `neu` is true on a NaN."""
+        if scalar == BOOL:
+            differ = self.put("pred", "xor.pred", left, right)
+            return differ if op is Compare.NE else self.put("pred", "not.pred", differ)
+        word = "neu" if scalar.is_float and op is Compare.NE else str(op)
+        return self.put("pred", f"setp.{word}.{typed(scalar)}", self.held(scalar, left), right)
+
+    def select(self, scalar: Scalar, condition: str, yes: str, no: str) -> str:
+        """Choose."""
+        if scalar != BOOL:
+            kind = kind_of(scalar)
+            return self.put(kind, f"selp.{kind}", yes, no, condition)
+        taken = self.put("pred", "and.pred", condition, yes)
+        other = self.put("pred", "and.pred", self.put("pred", "not.pred", condition), no)
+        return self.put("pred", "or.pred", taken, other)
+
+    def convert(self, op: Cast, source: Scalar, target: Scalar, value: str) -> str:
+        """Convert."""
+        value, kind = self.held(source, value), kind_of(target)
+        if op is Cast.BITS:
+            return self.put(kind, f"mov.b{target.bits}", value)
+        if op in (Cast.SEXT, Cast.ZEXT, Cast.TRUNC):
+            sign = "s" if op is Cast.SEXT else "u"
+            return self.put(kind, f"cvt.{sign}{target.bits}.{sign}{source.bits}", value)
+        word = "cvt" if op is Cast.FEXT else _CONVERT.get(op, "cvt.rn")
+        return self.put(kind, f"{word}.{typed(target)}.{typed(source)}", value)
+
+    def float_unary(self, op: Unary, scalar: Scalar, value: str) -> str:
+        """Negate or take the absolute value."""
+        word = "neg" if op is Unary.FNEG else "abs"
+        return self.put(scalar.name, f"{word}.{scalar.name}", self.held(scalar, value))
+
+    def maths(self, expr: nodes.MathCall, operands: list[str]) -> str:
+        """Call an instruction, or the sequence of :mod:`atoll_plugins.cuda.ptxmaths`."""
+        name = expr.type.name
+        values = [self.held(expr.type, value) for value in operands]
+        if expr.op in _ROUNDED:
+            return self.put(name, f"cvt.{_ROUNDED[expr.op]}.{name}.{name}", *values)
+        if expr.op is Math.SQRT:
+            return self.put(name, f"sqrt.rn.{name}", *values)
+        if expr.op is Math.FMA:
+            return self.put(name, f"fma.rn.{name}", *values)
+        if expr.op is Math.RSQRT:
+            root = self.put(name, f"sqrt.rn.{name}", *values)
+            return self.core(Core.FDIV, expr.type, self.number(expr.type, 1.0), root)
+        return ptxmaths.call(self, expr.op, values)
+
+    def logical(self, expr: nodes.Logical) -> str:
+        """Branch around the right side where it may load; else evaluate both."""
+        left = self.expression(expr.left)
+        conjunction = expr.op is ops.Logical.LAND
+        if not any(isinstance(item, nodes.Load) for item in expressions(expr.right)):
+            return self.core(Core.AND if conjunction else Core.OR, BOOL, left, self.expression(expr.right))
+        result = self.put("pred", "mov.pred", left)
+        done = self.out.label("decided")
+        self.out.branch(done, result, unless=conjunction)
+        self.out.line(f"mov.pred {result}, {self.expression(expr.right)}")
+        self.out.place(done)
+        return result
+
+    def field(self, path: str) -> str:
+        """Read a field of the block."""
+        item = next(item for item in self.job.layout.fields if item.path == path)
+        scalar = SCALARS[item.type]
+        held = U32 if scalar == BOOL else wide(scalar)
+        return self.put(kind_of(held), f"ld.param.{typed(held)}", f"[block+{item.offset}]")
+
+    def read_local(self, name: str) -> str:
+        """Return a local's register: within one statement it is assigned after every read."""
+        return self.locals[name]
+
+    def builtin(self, op: ops.Id, dimension: int) -> str:
+        """Return an id."""
+        axis = _AXES[dimension]
+        match op:
+            case ops.Id.LOCAL_ID:
+                return self.put("b32", "mov.u32", f"%tid.{axis}")
+            case ops.Id.GROUP_ID:
+                return self.put("b32", "mov.u32", f"%ctaid.{axis}")
+            case ops.Id.GROUP_SIZE:
+                return self.put("b32", "mov.u32", f"%ntid.{axis}")
+            case ops.Id.NUM_GROUPS:
+                return self.put("b32", "mov.u32", f"%nctaid.{axis}")
+            case ops.Id.GLOBAL_ID:
+                parts = [self.builtin(part, dimension) for part in (ops.Id.GROUP_ID, ops.Id.GROUP_SIZE)]
+                return self.put("b32", "mad.lo.s32", *parts, self.builtin(ops.Id.LOCAL_ID, dimension))
+        assert_never(op)
+
+    # --- memory ---
+
+    def _address(self, base: str, indices: tuple[nodes.Expr, ...]) -> tuple[str, Scalar, str]:
+        """Return the space, the element and the address of an element."""
+        if base in self.shared:
+            element = self.shared[base]
+            index = self.held(I32, self.expression(indices[0]))
+            place = self.put("b32", "mad.lo.s32", index, str(element.nbytes), self.bases[base])
+            return "shared", element, place
+        element = self.elements[base].element  # type: ignore[union-attr]
+        total = self.field(f"{base}.offset")
+        for axis, expr in enumerate(indices):
+            index = self.held(I64, self.expression(expr))
+            total = self.put("b64", "mad.lo.s64", index, self.field(f"{base}.stride.{axis}"), total)
+        place = self.put("b64", "mad.lo.s64", total, str(element.nbytes), self.bases[base])
+        return "global", element, place
+
+    def load(self, expr: nodes.Load) -> str:
+        """Load an element; a narrow one is extended as it comes."""
+        space, element, place = self._address(expr.base, expr.indices)
+        return self.put(kind_of(wide(element)), f"ld.{space}.{typed(element)}", f"[{place}]")
+
+    # --- statements ---
+
+    def statements(self, block: nodes.Block) -> None:
+        """Write statements."""
+        for stmt in block:
+            self.statement(stmt)
+
+    def statement(self, stmt: nodes.Stmt) -> None:
+        """Write one statement."""
+        match stmt:
+            case nodes.Assign():
+                kind = kind_of(wide(self.scalars[stmt.local]))
+                self.out.line(f"mov.{kind} {self.locals[stmt.local]}, {self.expression(stmt.value)}")
+            case nodes.Store():
+                space, element, place = self._address(stmt.base, stmt.indices)
+                value = self.held(wide(element), self.expression(stmt.value))
+                self.out.line(f"st.{space}.{typed(element)} [{place}], {value}")
+            case nodes.If():
+                self._if(stmt)
+            case nodes.Loop():
+                self._loop(stmt)
+            case nodes.Break():
+                self.out.branch(self.loops[-1][0])
+            case nodes.Continue():
+                self.out.branch(self.loops[-1][1])
+            case nodes.Return():
+                self.out.line("ret")
+            case nodes.Barrier():
+                self.out.line("bar.sync 0")
+            case nodes.Atomic():
+                self._atomic(stmt)
+            case _:
+                assert_never(stmt)
+
+    def _if(self, stmt: nodes.If) -> None:
+        other, end = self.out.label("else"), self.out.label("endif")
+        self.out.branch(other, self.expression(stmt.condition), unless=True)
+        self.statements(stmt.then)
+        if stmt.orelse:
+            self.out.branch(end)
+        self.out.place(other)
+        self.statements(stmt.orelse)
+        self.out.place(end)
+
+    def _loop(self, stmt: nodes.Loop) -> None:
+        test, step, end = self.out.label("loop"), self.out.label("step"), self.out.label("end")
+        self.out.place(test)
+        self.out.branch(end, self.expression(stmt.condition), unless=True)
+        self.loops.append((end, step))
+        self.statements(stmt.body)
+        self.loops.pop()
+        self.out.place(step)
+        self.statements(stmt.step)
+        self.out.branch(test)
+        self.out.place(end)
+
+    def _atomic(self, stmt: nodes.Atomic) -> None:
+        space, element, place = self._address(stmt.base, stmt.indices)
+        operands = [] if stmt.expected is None else [self._bits(element, self.expression(stmt.expected))]
+        operands.append(self.expression(stmt.value))
+        kind, suffix = kind_of(element), typed(element)
+        if stmt.op in _UNTYPED:
+            kind = suffix = f"b{element.bits}"
+            operands[-1] = self._bits(element, operands[-1])
+        elif stmt.op is AtomicOp.ADD and element == I64:
+            suffix = "u64"  # the same sum; there is no add.s64
+        head = f"atom.{_ORDERS[stmt.order]}.{_SCOPES[stmt.scope]}.{space}.{_ATOMICS[stmt.op]}.{suffix}"
+        values = [self.held(element, value) if kind == kind_of(element) else value for value in operands]
+        old = self.put(kind, head, f"[{place}]", *values)
+        if stmt.result is not None:
+            self.out.line(f"mov.b{element.bits} {self.locals[stmt.result]}, {old}")
+
+    def _bits(self, element: Scalar, value: str) -> str:
+        """Return a float's bits in an integer register."""
+        if not element.is_float:
+            return self.held(element, value)
+        return self.convert(Cast.BITS, element, U32 if element == F32 else U64, value)

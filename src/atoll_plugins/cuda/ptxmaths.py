@@ -1,0 +1,158 @@
+"""How are the maths functions computed that PTX has no exact or near enough instruction for?
+
+`ex2.approx` is within 2 ulp and serves exp2; the others are reductions and polynomials in f32 (Cephes
+single precision, S. Moshier), which keep the relative error where `lg2.approx`, `sin.approx` and
+`tanh.approx` lose it. Angles are reduced in f64: right for |x| up to about 1e15.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from atoll.ir import F32, F64, I32, U32
+from atoll.ir.ops import Cast, Compare, Math
+from atoll_plugins.formats.lowering import Core
+
+if TYPE_CHECKING:
+    from atoll_plugins.cuda.ptxfunction import Function
+
+#: What is computed here, on f32 only.
+OFFERED = frozenset({Math.EXP, Math.EXP2, Math.LOG, Math.LOG2, Math.SIN, Math.COS, Math.TAN, Math.TANH})
+
+_LN2_HIGH, _LN2_LOW = 0.693359375, -2.12194440e-4
+_LOG = (
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
+_SIN = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COS = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+_TANH = (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1)
+_HALF_PI_HIGH = math.pi / 2
+_HALF_PI_LOW = 6.123233995736766e-17
+
+
+def call(out: Function, op: Math, operands: list[str]) -> str:
+    """Write the sequence of a function on f32 and return its result."""
+    value = operands[0]
+    match op:
+        case Math.EXP:
+            return _exp(out, value)
+        case Math.EXP2:
+            return out.put("f32", "ex2.approx.f32", value)
+        case Math.LOG:
+            exponent, mantissa = _split(out, value)
+            return _log_specials(out, value, _log(out, exponent, mantissa))
+        case Math.LOG2:
+            exponent, mantissa = _split(out, value)
+            part = _log(out, out.held(F32, out.number(F32, 0.0)), mantissa)
+            result = _fma(out, part, 1.0 / math.log(2.0), exponent)
+            return _log_specials(out, value, result)
+        case Math.SIN | Math.COS | Math.TAN:
+            return _angle(out, op, value)
+        case Math.TANH:
+            return _tanh(out, value)
+    raise AssertionError(f"{op} is refused before")
+
+
+def _fma(out: Function, left: str, right: str | float, addend: str | float) -> str:
+    operands = [item if isinstance(item, str) else out.number(F32, item) for item in (left, right, addend)]
+    return out.put("f32", "fma.rn.f32", *operands)
+
+
+def _polynomial(out: Function, at: str, terms: tuple[float, ...]) -> str:
+    result = out.held(F32, out.number(F32, terms[0]))
+    for term in terms[1:]:
+        result = _fma(out, result, at, term)
+    return result
+
+
+def _exp(out: Function, value: str) -> str:
+    """Return 2**t * 2**r of x = (t + r) ln 2; the two halves of 2**t keep every step in range."""
+    over = out.compare(Compare.GT, F32, value, out.number(F32, 90.0))
+    value = out.select(F32, over, out.number(F32, 90.0), value)
+    under = out.compare(Compare.LT, F32, value, out.number(F32, -105.0))
+    value = out.select(F32, under, out.number(F32, -105.0), value)
+    log2_e = out.number(F32, 1.0 / math.log(2.0))
+    whole = out.put("f32", "cvt.rni.f32.f32", out.core(Core.FMUL, F32, value, log2_e))
+    rest = _fma(out, whole, -_LN2_LOW, _fma(out, whole, -_LN2_HIGH, value))
+    power = out.put("f32", "ex2.approx.f32", out.core(Core.FMUL, F32, rest, log2_e))
+    half = out.put("f32", "cvt.rzi.f32.f32", out.core(Core.FMUL, F32, whole, out.number(F32, 0.5)))
+    other = out.core(Core.FSUB, F32, whole, half)
+    power = out.core(Core.FMUL, F32, power, out.put("f32", "ex2.approx.f32", half))
+    return out.core(Core.FMUL, F32, power, out.put("f32", "ex2.approx.f32", other))
+
+
+def _split(out: Function, value: str) -> tuple[str, str]:
+    """Return the exponent as a float and the mantissa in sqrt(1/2) … sqrt(2); denormals are scaled up."""
+    small = out.compare(Compare.LT, F32, value, out.number(F32, 2.0**-126))
+    scaled = out.core(Core.FMUL, F32, value, out.number(F32, 2.0**23))
+    bits = out.convert(Cast.BITS, F32, U32, out.select(F32, small, scaled, value))
+    above = out.core(Core.SUB, I32, bits, out.number(I32, 0x3F3504F3))
+    exponent = out.core(Core.SHR, I32, above, out.number(I32, 23))
+    place = out.core(Core.SHL, I32, exponent, out.number(I32, 23))
+    mantissa = out.convert(Cast.BITS, U32, F32, out.core(Core.SUB, I32, bits, place))
+    whole = out.convert(Cast.SITOF, I32, F32, exponent)
+    shift = out.select(F32, small, out.number(F32, -23.0), out.number(F32, 0.0))
+    return out.core(Core.FADD, F32, whole, shift), mantissa
+
+
+def _log(out: Function, exponent: str, mantissa: str) -> str:
+    """Return exponent * ln 2 + ln mantissa."""
+    above = out.core(Core.FSUB, F32, mantissa, out.number(F32, 1.0))
+    square = out.core(Core.FMUL, F32, above, above)
+    cubic = out.core(Core.FMUL, F32, out.core(Core.FMUL, F32, above, square), _polynomial(out, above, _LOG))
+    rest = _fma(out, square, -0.5, _fma(out, exponent, _LN2_LOW, cubic))
+    return _fma(out, exponent, _LN2_HIGH, out.core(Core.FADD, F32, above, rest))
+
+
+def _log_specials(out: Function, value: str, result: str) -> str:
+    """Return NaN below zero, -inf at zero, and inf and NaN themselves."""
+    infinity = out.number(F32, math.inf)
+    positive = out.compare(Compare.GT, F32, value, out.number(F32, 0.0))
+    zero = out.compare(Compare.EQ, F32, value, out.number(F32, 0.0))
+    other = out.select(F32, zero, out.number(F32, -math.inf), out.number(F32, math.nan))
+    finite = out.compare(Compare.LT, F32, value, infinity)
+    return out.select(F32, positive, out.select(F32, finite, result, infinity), other)
+
+
+def _angle(out: Function, op: Math, value: str) -> str:
+    """Return sine, cosine or tangent: x = k pi/2 + r, |r| up to pi/4, the quadrant from k."""
+    wide = out.convert(Cast.FEXT, F32, F64, value)
+    turns = out.core(Core.FMUL, F64, wide, out.number(F64, 2.0 / math.pi))
+    whole = out.put("f64", "cvt.rni.f64.f64", turns)
+    rest = out.put("f64", "fma.rn.f64", whole, out.number(F64, -_HALF_PI_HIGH), wide)
+    rest = out.put("f64", "fma.rn.f64", whole, out.number(F64, -_HALF_PI_LOW), rest)
+    quadrant = out.put("b32", "cvt.u32.u64", out.put("b64", "cvt.rni.s64.f64", whole))
+    angle = out.convert(Cast.FTRUNC, F64, F32, rest)
+    square = out.core(Core.FMUL, F32, angle, angle)
+    cubic = out.core(Core.FMUL, F32, angle, square)
+    sine = _fma(out, cubic, _polynomial(out, square, _SIN), angle)
+    fourth = out.core(Core.FMUL, F32, square, square)
+    one = _fma(out, square, -0.5, 1.0)
+    cosine = _fma(out, fourth, _polynomial(out, square, _COS), one)
+    odd = out.differs(U32, out.core(Core.AND, U32, quadrant, out.number(U32, 1)), 0)
+    if op is Math.TAN:
+        ratio = out.core(Core.FDIV, F32, sine, cosine)
+        turned = out.core(Core.FDIV, F32, out.core(Core.FSUB, F32, out.number(F32, 0.0), cosine), sine)
+        return out.select(F32, odd, turned, ratio)
+    result = out.select(F32, odd, *((cosine, sine) if op is Math.SIN else (sine, cosine)))
+    shifted = quadrant if op is Math.SIN else out.core(Core.ADD, U32, quadrant, out.number(U32, 1))
+    negative = out.differs(U32, out.core(Core.AND, U32, shifted, out.number(U32, 2)), 0)
+    return out.select(F32, negative, out.put("f32", "neg.f32", result), result)
+
+
+def _tanh(out: Function, value: str) -> str:
+    """Return x + x**3 p(x**2) near zero, else ±(1 - 2 / (exp(2 |x|) + 1))."""
+    square = out.core(Core.FMUL, F32, value, value)
+    cubic = out.core(Core.FMUL, F32, out.core(Core.FMUL, F32, square, value), _polynomial(out, square, _TANH))
+    near = out.core(Core.FADD, F32, cubic, value)
+    size = out.put("f32", "abs.f32", value)
+    power = _exp(out, out.core(Core.FADD, F32, size, size))
+    part = out.core(
+        Core.FDIV, F32, out.number(F32, 2.0), out.core(Core.FADD, F32, power, out.number(F32, 1.0))
+    )
+    far = out.core(Core.FSUB, F32, out.number(F32, 1.0), part)
+    signed = out.put("f32", "copysign.f32", value, far)
+    small = out.compare(Compare.LT, F32, size, out.number(F32, 0.625))
+    return out.select(F32, small, near, signed)

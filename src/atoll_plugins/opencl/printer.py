@@ -1,0 +1,158 @@
+"""How does a kernel look in OpenCL C 1.2?
+
+Buffers are pointer arguments, the parameter block is a struct by value (docs/reference/launch-abi.md).
+OpenCL 1.2 atomics are relaxed: an order is made by fences around them.
+"""
+
+from __future__ import annotations
+
+from atoll.ir import F64, View, nodes, ops
+from atoll.ir.ops import AtomicOp, Math, Order
+from atoll.ir.walk import all_expressions
+from atoll_plugins.formats.cdialect import Dialect
+from atoll_plugins.formats.chelpers import helper_name
+from atoll_plugins.formats.ctext import CPrinter
+from atoll_plugins.formats.emission import Job
+
+_MATHS = {
+    op: f"{name}({{a}})"
+    for op, name in {
+        Math.SQRT: "sqrt", Math.RSQRT: "rsqrt", Math.EXP: "exp", Math.EXP2: "exp2", Math.LOG: "log",
+        Math.LOG2: "log2", Math.SIN: "sin", Math.COS: "cos", Math.TAN: "tan", Math.TANH: "tanh",
+        Math.FLOOR: "floor", Math.CEIL: "ceil", Math.TRUNC: "trunc", Math.RINT: "rint", Math.POW: "pow",
+        Math.FMA: "fma",
+    }.items()
+}  # fmt: skip
+
+OPENCL_C = Dialect(
+    name="OpenCL C 1.2",
+    types={
+        "bool": "bool", "i8": "char", "i16": "short", "i32": "int", "i64": "long",
+        "u8": "uchar", "u16": "ushort", "u32": "uint", "u64": "ulong", "f32": "float", "f64": "double",
+    },
+    memory={},
+    long="l",
+    inline="static inline",
+    maths=_MATHS,
+    fabs="fabs({a})",
+    reinterpret=True,
+)  # fmt: skip
+
+_IDS = {
+    ops.Id.GLOBAL_ID: "get_global_id", ops.Id.LOCAL_ID: "get_local_id", ops.Id.GROUP_ID: "get_group_id",
+    ops.Id.GROUP_SIZE: "get_local_size", ops.Id.NUM_GROUPS: "get_num_groups",
+}  # fmt: skip
+_ATOMICS = {
+    AtomicOp.ADD: "atomic_add", AtomicOp.MIN: "atomic_min", AtomicOp.MAX: "atomic_max",
+    AtomicOp.AND: "atomic_and", AtomicOp.OR: "atomic_or", AtomicOp.XOR: "atomic_xor",
+    AtomicOp.EXCHANGE: "atomic_xchg", AtomicOp.COMPARE_EXCHANGE: "atomic_cmpxchg",
+}  # fmt: skip
+_FENCES = "CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE"
+_BEFORE = frozenset({Order.RELEASE, Order.ACQ_REL})
+_AFTER = frozenset({Order.ACQUIRE, Order.ACQ_REL})
+
+
+class OpenClPrinter(CPrinter):
+    """Prints one kernel as OpenCL C 1.2."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(OPENCL_C, job.kernel, job.layout)
+        self.job = job
+
+    def text(self) -> str:
+        """Return the whole program."""
+        name = f"atoll_block_{self.kernel.name}"
+        self._body()
+        head = ["// Made by Atoll from KIR: launch ABI 1, no contraction. OpenCL C 1.2."]
+        if uses_double(self.job):
+            head.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
+        head += ["#pragma OPENCL FP_CONTRACT OFF", "", *self.helper_text()]
+        if self.layout.fields:
+            head += [*self.block_struct(name), ""]
+        return "\n".join([*head, *self._signature(name), "{", *self.lines, "}", ""])
+
+    def _signature(self, block: str) -> list[str]:
+        params = []
+        for view, access in zip(self.kernel.views, self.layout.access, strict=True):
+            assert isinstance(view.type, View)
+            constant = "const " if access == "read" else ""
+            params.append(f"__global {constant}{self.dialect.element(view.type.element)} *b_{view.name}")
+        if self.layout.fields:
+            params.append(f"const struct {block} p")
+        lines = ["__kernel"]
+        if any(self.job.group):
+            lines.append(f"__attribute__((reqd_work_group_size({', '.join(map(str, self.job.group))})))")
+        return [*lines, f"void {self.kernel.symbol}({', '.join(params)})"]
+
+    def _body(self) -> None:
+        for item in self.kernel.shared:
+            self.line(f"__local {self.dialect.element(item.element)} s_{item.name}[{item.length}];")
+        for local in self.kernel.locals:
+            self.line(f"{self.dialect.value(local.type)} l_{local.name} = 0;")
+        if self.layout.has_domain:
+            outside = [f"get_global_id({axis}) >= p.f_domain_{axis}" for axis in range(3)]
+            self.line(f"if ({' || '.join(outside)}) return;")
+        self.depth -= 1
+        self.block(self.kernel.body)
+        self.depth += 1
+
+    # --- what the C printer asks ---
+
+    def leave(self) -> None:
+        """Return."""
+        self.line("return;")
+
+    def barrier(self) -> None:
+        """Order both memories of the group."""
+        self.line(f"barrier({_FENCES});")
+
+    def builtin(self, op: ops.Id, dimension: int) -> str:
+        """Ask for an id."""
+        return f"((int){_IDS[op]}({dimension}))"
+
+    def atomic(self, stmt: nodes.Atomic, address: str) -> str:
+        """Return a call of a helper: the address space is in its type, fences are around it."""
+        scalar = stmt.value.type
+        space = "local" if any(item.name == stmt.base for item in self.kernel.shared) else "global"
+        operation = f"atomic_{stmt.op}_{stmt.order}_{space}"
+        operands = [address, self.expression(stmt.value)]
+        if stmt.expected is not None:
+            operands.insert(1, self.expression(stmt.expected))
+        kind = self.dialect.value(scalar)
+        text = _atomic_helper(stmt, kind, helper_name(operation, scalar), f"__{space}")
+        return self.call(text, (operation, scalar), *operands)
+
+
+def uses_double(job: Job) -> bool:
+    """Tell whether a kernel needs 64-bit floats."""
+    declared = [local.type for local in job.kernel.locals] + [item.element for item in job.kernel.shared]
+    params = (param.type for param in job.kernel.params)
+    declared += [kind.element if isinstance(kind, View) else kind for kind in params]
+    return F64 in declared or any(expr.type == F64 for expr in all_expressions(job.kernel.body))
+
+
+def _atomic_helper(stmt: nodes.Atomic, kind: str, name: str, space: str) -> str:
+    expected = f"{kind} expected, " if stmt.expected is not None else ""
+    lines = [f"static inline {kind} {name}(volatile {space} {kind} *at, {expected}{kind} value)", "{"]
+    if stmt.order in _BEFORE:
+        lines.append(f"  mem_fence({_FENCES});")
+    if kind == "float" and stmt.op is AtomicOp.ADD:
+        lines += _float_sum(space)
+    else:
+        operands = "at, expected, value" if expected else "at, value"
+        lines.append(f"  const {kind} old = {_ATOMICS[stmt.op]}({operands});")
+    if stmt.order in _AFTER:
+        lines.append(f"  mem_fence({_FENCES});")
+    return "\n".join([*lines, "  return old;", "}"])
+
+
+def _float_sum(space: str) -> list[str]:
+    return [
+        f"  volatile {space} uint *word = (volatile {space} uint *)at;",
+        "  uint seen = *word, tried;",
+        "  do {",
+        "    tried = seen;",
+        "    seen = atomic_cmpxchg(word, tried, as_uint(as_float(tried) + value));",
+        "  } while (seen != tried);",
+        "  const float old = as_float(seen);",
+    ]
