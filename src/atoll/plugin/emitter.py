@@ -34,6 +34,10 @@ class Emitted:
         suffix: The file suffix it is written with (``.spv``).
         layout: How to launch it.
         requires: Facts that a device must meet.
+        arch / floor / version: What the code asks of a device, as `atoll_code` and a record state it: the
+            architecture of machine code, the value of a portable floor, an API or toolkit version; empty
+            where it asks nothing.
+        declared: True where nothing in the bytes says which backend they are for (source text).
     """
 
     target: Target
@@ -44,6 +48,10 @@ class Emitted:
     suffix: str
     layout: LaunchLayout
     requires: tuple[Fact, ...] = ()
+    arch: str = ""
+    floor: str = ""
+    version: str = ""
+    declared: bool = False
 
 
 class Emitter(Protocol):

@@ -56,6 +56,8 @@ class SpirvEmitter:
             suffix=".spv",
             layout=replace(job.layout, shared_bytes=_shared_bytes(job)),
             requires=tuple(sorted(facts)),
+            floor=f"{version[0]}.{version[1]}",
+            version=target.version,
         )
 
 
