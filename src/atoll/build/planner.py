@@ -334,6 +334,7 @@ def _resolution(work: _Work, floors: tuple[Fact, ...]) -> dict[str, Any]:
         "atoll": installed_version("atoll"),
         "package": request.manifest.package.name,
         "accel": request.accel.canonical(),
+        "accel_text": str(request.accel),
         "accel_source": request.accel_source,
         "profile": {
             "name": request.profile_name,

@@ -94,7 +94,7 @@ class Talk:
         if self.as_data:
             self.emit({"event": "plan", "accel": found["accel"], "lanes": found["lanes"]})
             return
-        self.say(f"set: {found['accel'] or 'none'} ({found['accel_source']})")
+        self.say(f"set: {found['accel_text'] or 'none'} ({found['accel_source']})")
         for lane, row in found["lanes"].items():
             for tool in row["tools"]:
                 words = [tool["name"], tool["version"], tool["path"] and f"at {tool['path']}"]

@@ -5,6 +5,7 @@ Its units are not device units. Which compiler is taken is :mod:`atoll_plugins.h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
@@ -31,6 +32,8 @@ from atoll_plugins.host.linking import plan_link
 OPTIONS = ("compiler", "flags")
 # Flags that would move code of ordinary units to a device: no unit, so no island.
 _OFFLOAD = ("-fopenmp-targets", "-foffload", "-stdpar", "--stdpar", "-fsycl", "--hipstdpar")
+# What the engine generates for one build; the folders say nothing that the rest of a name does not.
+_GENERATED = re.compile(r"^\.atoll/(?:build|plan)/[^/]+/")
 _UNITS = (".c", ".cc", ".cpp", ".cxx")
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp")
 
@@ -197,7 +200,7 @@ def _compile(
         *("-MD", "-MF", depfile, "-c", unit.path, "-o", out),
     )
     action = Action(
-        name=f"host {unit.target} {unit.path}",
+        name=f"host {unit.target} {_GENERATED.sub('', unit.path)}",
         argv=argv,
         inputs=(unit.path, *unit.force_include, *programs),
         outputs=(out,),
@@ -205,7 +208,7 @@ def _compile(
         depfile=depfile,
         env=tool_environment(request),
         key=key,
-        description=f"compile {unit.path}",
+        description=f"compile {_GENERATED.sub('', unit.path)}",
     )
     return action, ObjectProduct(path=out, unit=unit)
 

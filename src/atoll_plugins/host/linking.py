@@ -9,7 +9,7 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import LaneError
 from atoll.graph import Action, Role
 from atoll.plugin import LanePlan, LinkRequest, ToolChoice
-from atoll.plugin.tools import find_program
+from atoll.plugin.tools import find_program, output_path
 from atoll_plugins.host.compilers import Compiler, identity, stages
 
 _WRITES = str(Path(__file__).with_name("writes.py"))
@@ -41,14 +41,14 @@ def plan_link(link: LinkRequest, compiler: Compiler, tool: ToolChoice) -> LanePl
         *link.args,
     )
     action = Action(
-        name=f"link {link.output}",
+        name=f"link {short_name(link)}",
         argv=argv,
         inputs=(*link.inputs, *(script.outputs if script else ()), *programs),
         outputs=(link.output,),
         role=Role.LINK,
         env=(("LC_ALL", "C"), ("PATH", request.environment.get("PATH", ""))),
         key=key,
-        description=f"link {link.output}",
+        description=f"link {short_name(link)}",
     )
     return LanePlan(actions=(*((script,) if script else ()), action), tools=(tool,), planner_inputs=programs)
 
@@ -65,13 +65,13 @@ def _archive(link: LinkRequest, key: str) -> LanePlan:
             )
         )
     action = Action(
-        name=f"archive {link.output}",
+        name=f"archive {short_name(link)}",
         argv=(*_python(), _WRITES, "archive", link.output, str(ar), *link.inputs),
         inputs=(*link.inputs, str(ar.resolve()), _WRITES),
         outputs=(link.output,),
         role=Role.LINK,
         key=key,
-        description=f"archive {link.output}",
+        description=f"archive {short_name(link)}",
     )
     tool = ToolChoice(name="archiver", path=str(ar), version="", why="the one on PATH")
     return LanePlan(actions=(action,), tools=(tool,), planner_inputs=(str(ar.resolve()),))
@@ -80,17 +80,22 @@ def _archive(link: LinkRequest, key: str) -> LanePlan:
 def _script(link: LinkRequest) -> Action | None:
     if link.exports is None:
         return None
-    out = f"{link.output}.exports"
+    out = output_path(link.request.build, "host", "exports", short_name(link))
     names = [f"  {name};" for name in sorted(link.exports)]
     shown = ["global:", *names] if names else []
     return Action(
-        name=f"exports {link.output}",
+        name=f"exports {short_name(link)}",
         argv=(*_python(), _WRITES, "lines", out, "{", *shown, "local: *;", "};"),
         inputs=(_WRITES,),
         outputs=(out,),
         role=Role.SOURCE,
-        description=f"list the exports of {link.output}",
+        description=f"list the exports of {short_name(link)}",
     )
+
+
+def short_name(link: LinkRequest) -> str:
+    """Return the output as people name it: without the build folder."""
+    return link.output.removeprefix(f"{link.request.build}/")
 
 
 def _python() -> tuple[str, ...]:
