@@ -7,7 +7,7 @@ Lanes describe actions (:mod:`atoll.plugin`); the planner joins them (:mod:`atol
 
 from atoll.graph.action import Action, Role
 from atoll.graph.event import Event, Result
-from atoll.graph.executor import execute
+from atoll.graph.executor import execute, is_busy
 from atoll.graph.graph import Graph, check
 from atoll.graph.story import EdgeStory, FileStory, build_folders, edges, explain
 
@@ -24,4 +24,5 @@ __all__ = [
     "edges",
     "execute",
     "explain",
+    "is_busy",
 ]

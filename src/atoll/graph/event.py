@@ -11,7 +11,7 @@ class Event:
     """One thing that happened.
 
     Attributes:
-        kind: ``wait`` (another build holds the folder), ``start``, ``finish``, ``fail`` or ``end``.
+        kind: ``wait`` (another build holds the folder), ``finish``, ``fail`` or ``end``.
         name: The action, for ``finish`` and ``fail``.
         done: Actions finished so far.
         total: Actions that may have to run; it shrinks where an unchanged output saves some.

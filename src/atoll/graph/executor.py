@@ -28,7 +28,7 @@ from atoll.graph.event import Event, Result
 from atoll.graph.failure import failure
 from atoll.graph.graph import Graph, check
 from atoll.graph.ninja_file import pools_text
-from atoll.graph.state import State, command, lay_out, reasons
+from atoll.graph.state import FOLDER, State, command, lay_out, reasons
 
 # Set off in ninja's own status, which no file name can contain.
 _STATUS = "\x1d%f %t\x1d"
@@ -105,6 +105,22 @@ def _alone(state: State, listen: Listener) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def is_busy(folder: Path) -> bool:
+    """Tell whether a build runs in a build folder."""
+    from filelock import FileLock, Timeout
+
+    path = folder / FOLDER / "lock"
+    if not path.is_file():
+        return False
+    lock = FileLock(path)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return True
+    lock.release()
+    return False
 
 
 def _remember(state: State, graph: Graph, run: _Run, why: dict[str, list[str]]) -> None:

@@ -65,7 +65,7 @@ def _failed(payload: Payload, output: str) -> StoreError:
         hint = "give this Python pip: `python -m ensurepip`"
     return StoreError(
         Diagnostic(
-            code="ATL0551",
+            code="ATL0581",
             message=f"the payload `{payload.name}` could not be fetched",
             notes=(
                 f"wanted: {' '.join(payload.requirements)}",
@@ -83,7 +83,7 @@ def _pinned(payload: Payload, found: dict[str, str]) -> None:
         return
     faults = [
         Diagnostic(
-            code="ATL0552",
+            code="ATL0582",
             message=f"`{name}` is not the file that the payload `{payload.name}` pins",
             notes=(
                 f"pinned SHA-256: {pins.get(name, 'none for a file of this name')}",

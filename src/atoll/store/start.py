@@ -58,7 +58,7 @@ def _reason(ended: Ended) -> str:
 def _fault(payload: Payload, program: str, reason: str, output: str) -> Diagnostic:
     printed = tuple(f"printed: {line}" for line in output.strip().splitlines()[-4:])
     return Diagnostic(
-        code="ATL0555",
+        code="ATL0585",
         message=f"`{program}` of the payload `{payload.name}` does not start",
         notes=(
             f"reason: {reason}",

@@ -174,7 +174,7 @@ class Store:
         except OSError as error:
             raise StoreError(
                 Diagnostic(
-                    code="ATL0557",
+                    code="ATL0587",
                     message="the store cannot be written",
                     notes=(f"folder: {self.folder}", f"reason: {error.strerror or error}"),
                     hint="name another folder with `ATOLL_STORE`",
@@ -324,7 +324,7 @@ def _day(moment: float) -> str:
 def _offline(payload: Payload, folder: Path, fault: str) -> StoreError:
     return StoreError(
         Diagnostic(
-            code="ATL0550",
+            code="ATL0580",
             message=f"the payload `{payload.name}` is not in the store and nothing may be fetched",
             notes=(
                 f"wanted: {' '.join(payload.requirements)}",

@@ -44,7 +44,7 @@ def refuse(archive: Path, reason: str) -> StoreError:
     """Return the refusal of a distribution."""
     return StoreError(
         Diagnostic(
-            code="ATL0554",
+            code="ATL0584",
             message=f"the distribution `{archive.name}` cannot be unpacked",
             notes=(f"reason: {reason}",),
             hint="nothing of it was kept; report it to whoever published it",

@@ -64,6 +64,18 @@ CODES = {
         "the executor could not run the graph",
         "The executor itself refused; what it said is shown. A missing source file is the usual cause.",
     ),
+    "ATL0622": CodeInfo(
+        "the build folder is a link",
+        "`atoll clean` removes the build folder of the project and nothing that a link leads to.",
+    ),
+    "ATL0623": CodeInfo(
+        "a build is running",
+        "Another process builds in the folder; its files are not removed under it.",
+    ),
+    "ATL0624": CodeInfo(
+        "nothing is kept under that key",
+        "The cache has no entry whose key starts so.",
+    ),
     "ATL0621": CodeInfo(
         "nothing of that name was built",
         "`atoll explain` knows the actions of the last build by name, their files, and the codes of "
