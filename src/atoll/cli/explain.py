@@ -48,19 +48,16 @@ def command(what: str | None, reach: bool, build_id: str | None, as_data: bool) 
 
 
 def _code(code: str, *, quiet: bool) -> dict[str, Any]:
-    from atoll._util.near import nearest
     from atoll.diagnostics import Diagnostic, code_info, codes
     from atoll.errors import UsageError
 
     info = code_info(code)
     if info is None:
-        near = nearest(code, codes())
         raise UsageError(
             Diagnostic(
                 code="ATL0001",
                 message=f"no diagnostic has the code `{code}`",
                 notes=(f"codes: {len(codes())}, from {min(codes())} to {max(codes())}",),
-                hint=f"did you mean `{near}`?" if near else None,
             )
         )
     if not quiet:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +43,8 @@ def list_(as_data: bool) -> None:
             return
         click.echo(f"store: {store.folder}")
         for item in stored:
-            click.echo(
-                plain(f"{item.name}  {size(item.size)}  {item.files} files  fetched {_day(item.fetched)}")
-            )
+            facts = (item.name, size(item.size), f"{item.files} files", f"fetched {_day(item.fetched)}")
+            click.echo(plain("  ".join(facts)))
             click.echo(plain(f"  from: {' '.join(item.requirements)}"))
         if not stored:
             click.echo("  it holds no payload")
@@ -136,21 +136,20 @@ def _taken() -> list[dict[str, Any]]:
         return []
     found = sorted(root.glob(".atoll/build/*/resolution.json"), key=lambda path: path.stat().st_mtime_ns)
     lanes = _read(found[-1]).get("lanes", {}) if found else {}
-    rows = []
-    for lane, facts in sorted(lanes.items()):
-        for tool in facts.get("tools", ()):
-            rows.append({"lane": lane, **{key: str(tool.get(key, "")) for key in _KEYS}})
-        for payload in facts.get("payloads", ()):
-            rows.append(
-                {
-                    "lane": lane,
-                    "name": str(payload.get("name", "")),
-                    "path": str(payload.get("root", "")),
-                    "version": " ".join(map(str, payload.get("requirements", ()))),
-                    "why": str(payload.get("why", "")),
-                }
-            )
-    return rows
+    return [row for lane, facts in sorted(lanes.items()) for row in _of_lane(lane, facts)]
+
+
+def _of_lane(lane: str, facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for tool in facts.get("tools", ()):
+        yield {"lane": lane, **{key: str(tool.get(key, "")) for key in _KEYS}}
+    for payload in facts.get("payloads", ()):
+        yield {
+            "lane": lane,
+            "name": str(payload.get("name", "")),
+            "path": str(payload.get("root", "")),
+            "version": " ".join(map(str, payload.get("requirements", ()))),
+            "why": str(payload.get("why", "")),
+        }
 
 
 _KEYS = ("name", "path", "version", "why")

@@ -245,9 +245,6 @@ class Store:
         digest = _digest(distributions)
         place = self._base / "payloads" / digest
         place.parent.mkdir(parents=True, exist_ok=True)
-        if place.exists():
-            self._discard(place)
-        root.rename(place)
         entry: dict[str, Any] = {
             "name": payload.name,
             "requirements": list(payload.requirements),
@@ -258,6 +255,12 @@ class Store:
             "started": started,
             "files": [[file.path, file.size, file.sha256, file.executable] for file in dict.fromkeys(files)],
         }
+        # Another request may have brought the same bytes; whoever uses them keeps them.
+        if place.exists() and self._fault(entry, verify=True) is not None:
+            self._discard(place)
+        if not place.exists():
+            with contextlib.suppress(FileExistsError):
+                root.rename(place)
         self._write_index(key, entry)
         return entry
 
