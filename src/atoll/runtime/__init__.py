@@ -4,19 +4,29 @@ Which device, how arguments become a launch, what a launch reports. A driver rea
 (:mod:`atoll.plugin`); compiling a kernel is :mod:`atoll.kernels`' job.
 
 Words: a *record* is one piece of device code embedded in a linked file (:mod:`atoll.runtime.record`);
-the *core* and a *launcher* are the C sources that a program launches with.
+the *core* and a *launcher* are the C sources that a program launches with; a *status* is what a driver
+reaches, or why it reaches nothing.
 """
 
+from atoll.runtime.device import Device, Launched, choose, devices, open, statuses  # noqa: A004
 from atoll.runtime.record import Embedded, Record, c_array, read_records, record
 from atoll.runtime.sources import core_source, include_folder, launcher_source
+from atoll.runtime.status import DriverStatus
 
 __all__ = [
+    "Device",
+    "DriverStatus",
     "Embedded",
+    "Launched",
     "Record",
     "c_array",
+    "choose",
     "core_source",
+    "devices",
     "include_folder",
     "launcher_source",
+    "open",
     "read_records",
     "record",
+    "statuses",
 ]

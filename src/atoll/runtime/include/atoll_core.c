@@ -1,6 +1,7 @@
 /* What every root and every program that launches holds: the state of atoll_launch.h per thread. */
 #include "atoll_launch.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static _Thread_local char atoll_device_text[256];
@@ -10,7 +11,17 @@ static void atoll_keep(char *out, size_t capacity, const char *text) {
   (void)snprintf(out, capacity, "%s", text ? text : "");
 }
 
+/* `atoll test` asks which devices a program reported: one line each, appended to the file it names. */
+static void atoll_report(const char *device) {
+  const char *path = getenv("ATOLL_DEVICE_REPORT");
+  FILE *file = path && path[0] && device && device[0] ? fopen(path, "a") : NULL;
+  if (file == NULL) return;
+  (void)fprintf(file, "%s\n", device);
+  (void)fclose(file);
+}
+
 ATOLL_HIDDEN void atoll_ran_on(const char *device) {
+  atoll_report(device);
   atoll_keep(atoll_device_text, sizeof atoll_device_text, device);
 }
 

@@ -1,0 +1,395 @@
+"""An open device, shared by everyone in the process who opens it, and a launch on host arrays.
+
+The driver's device is closed when the last one who opened it closes it, when nothing refers to it any
+more, or when the process ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from atoll.plugin import (
+    Argument,
+    BufferArgument,
+    DeviceInfo,
+    DriverDevice,
+    Emitted,
+    Executable,
+    ScalarArgument,
+    Target,
+    registry,
+)
+from atoll.runtime import faults
+from atoll.runtime.choose import Chooser
+from atoll.runtime.pack import pack_block
+from atoll.runtime.status import DriverStatus, ask, ask_all
+
+Size = tuple[int, int, int]
+_MOST_ITEMS = 2**31 - 1
+_MOST_LOADED = 64
+
+_lock = threading.RLock()
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A launch that ran.
+
+    Attributes:
+        device: The device's own name, as the driver states it.
+        info: All that is known of it.
+    """
+
+    device: str
+    info: DeviceInfo
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The bytes of an array in host memory: from `low`, `size` of them."""
+
+    low: int
+    size: int
+
+
+class Device:
+    """A device of this machine, open. Everyone in the process who opens one device has this one object.
+
+    It is a :class:`atoll.plugin.DriverDevice` too, but that it keeps loaded code.
+    """
+
+    def __init__(self, device: DriverDevice) -> None:
+        self._device = device
+        self._process = os.getpid()
+        self._users = 0
+        self._loaded: dict[Emitted, Executable] = {}
+
+    @property
+    def info(self) -> DeviceInfo:
+        """What it is."""
+        return self._device.info
+
+    @property
+    def name(self) -> str:
+        """The device's own name."""
+        return self.info.name
+
+    def target(self) -> Target:
+        """Return what an emitter should emit for it."""
+        return self._device.target()
+
+    def load(self, code: Emitted) -> Executable:
+        """Return code loaded on the device; the same code is loaded once, the oldest makes room."""
+        with _lock:
+            found = self._loaded.pop(code, None) or self._device.load(code)
+            self._loaded[code] = found
+            while len(self._loaded) > _MOST_LOADED:
+                del self._loaded[next(iter(self._loaded))]
+            return found
+
+    def allocate(self, nbytes: int) -> int:
+        """Return the handle of a new buffer, contents undefined."""
+        return self._device.allocate(nbytes)
+
+    def release(self, handle: int) -> None:
+        """Free a buffer."""
+        self._device.release(handle)
+
+    def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:
+        """Copy host bytes into a buffer."""
+        self._device.upload(handle, data, offset)
+
+    def download(self, handle: int, out: memoryview, offset: int = 0) -> None:
+        """Copy a buffer into writable host bytes, after all launched work."""
+        self._device.download(handle, out, offset)
+
+    def launch(
+        self, executable: Executable, groups: Size, group: Size, arguments: tuple[Argument, ...]
+    ) -> None:
+        """Queue one launch on buffers of this device."""
+        self._device.launch(executable, groups, group, arguments)
+
+    def wait(self) -> None:
+        """Block until all launched work is done."""
+        self._device.wait()
+
+    def run(
+        self,
+        code: Emitted,
+        groups: Sequence[int],
+        group: Sequence[int],
+        arguments: Mapping[str, Any],
+        domain: Sequence[int] | None = None,
+    ) -> Launched:
+        """Run code on host arrays and wait: what it writes is in the arrays afterwards.
+
+        Args:
+            code: What to run; its layout says which arguments it takes.
+            groups: Work-groups in each dimension; missing dimensions are 1.
+            group: Work-items of a group in each dimension.
+            arguments: By name, NumPy arrays for the buffers and numbers for the scalars.
+            domain: Work-items that run in each dimension; everything where it is None.
+
+        Raises:
+            LaunchError: Where the shape or an argument does not fit.
+            DeviceError: Where the device refuses or fails.
+        """
+        grid, local = _shape(code, groups, group)
+        arrays, values = _split(code, arguments, domain)
+        spans = [_span(name, array) for name, array in arrays.items()]
+        _refuse_overlap(code, spans)
+        block = pack_block(code.layout, {**values, **_view_fields(code, arrays, spans)})
+        _run(self, self.load(code), grid, local, code.layout.access, spans, block)
+        return Launched(self.name, self.info)
+
+    def close(self) -> None:
+        """Let go of it; the last of those who opened it frees it. So does the last reference."""
+        with _lock:
+            self._users -= 1
+            if self._users <= 0:
+                self.free()
+
+    def free(self) -> None:
+        """Free everything, whoever else uses it; idempotent."""
+        with _lock:
+            self._loaded.clear()
+            known = _open.get((self.info.driver, self.info.index))
+            if known is self:
+                del _open[self.info.driver, self.info.index]
+        self._device.close()
+
+    def __del__(self) -> None:
+        self._loaded.clear()
+        self._device.close()
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<atoll device {self.info} {self.name}>"
+
+
+# ---- opening
+
+_open: weakref.WeakValueDictionary[tuple[str, int], Device] = weakref.WeakValueDictionary()
+
+
+def statuses() -> tuple[DriverStatus, ...]:
+    """Return what every installed driver reaches, lowest rank first; for `doctor` and `device list`."""
+    return ask_all((name, registry().drivers[name]) for name in registry().drivers)
+
+
+def devices() -> tuple[DeviceInfo, ...]:
+    """Return the devices of every installed driver, in the order in which a default is looked for."""
+    return tuple(info for status in statuses() for info in status.devices)
+
+
+def open(name: str | None = None) -> Device:  # noqa: A001 - `atoll.open` is the public name
+    """Open a device.
+
+    Args:
+        name: A driver, a driver with an index, or a part of a device's own name. Without it
+            ATOLL_DEVICE, else the first device that is not software, else the processor.
+
+    Raises:
+        DeviceError: Where there is none; it lists what exists and why the rest is missing.
+    """
+    info = choose(name)
+    key = info.driver, info.index
+    with _lock:
+        device = _open.get(key)
+        if device is None or device._process != os.getpid():
+            device = Device(registry().drivers[info.driver].open(info.index))
+            _open[key] = device
+            _close_at_exit()
+        device._users += 1
+        return device
+
+
+def choose(name: str | None = None) -> DeviceInfo:
+    """Return the device that :func:`open` would open; asks the drivers once a process and name."""
+    stated = (os.environ.get("ATOLL_DEVICE", ""), os.environ.get("ATOLL_REQUIRE_DEVICE", ""))
+    return _chosen(name, stated, os.getpid())
+
+
+@cache
+def _chosen(name: str | None, stated: tuple[str, str], _process: int) -> DeviceInfo:
+    drivers = registry().drivers
+    status = cache(lambda driver: ask(drivers[driver], driver))
+    environment = {"ATOLL_DEVICE": stated[0], "ATOLL_REQUIRE_DEVICE": stated[1]}
+    return Chooser({name: drivers[name].rank for name in drivers}, status, environment).choose(name)
+
+
+@cache
+def _close_at_exit() -> None:
+    atexit.register(_close_all)
+
+
+def _close_all() -> None:
+    for device in list(_open.values()):
+        device.free()
+
+
+# ---- launching
+
+
+def _shape(code: Emitted, groups: Sequence[int], group: Sequence[int]) -> tuple[Size, Size]:
+    grid, local = _three(groups), _three(group)
+    if any(
+        count <= 0 or items <= 0 or count * items > _MOST_ITEMS
+        for count, items in zip(grid, local, strict=True)
+    ):
+        asked = f"{_shown(grid)} groups of {_shown(local)}"
+        possible = f"1 to {_MOST_ITEMS} work-items in a dimension"
+        raise faults.shape(f"the launch of `{code.entry}` has an impossible shape", asked, possible)
+    if any(code.layout.group) and local != code.layout.group:
+        message = f"`{code.entry}` was compiled for another group"
+        raise faults.shape(message, _shown(local), _shown(code.layout.group))
+    return grid, local
+
+
+def _three(sizes: Sequence[int]) -> Size:
+    filled = (*sizes, 1, 1, 1)
+    if not 1 <= len(sizes) <= 3:
+        raise faults.shape("a launch has one to three dimensions", str(tuple(sizes)), "1 to 3 sizes")
+    return filled[0], filled[1], filled[2]
+
+
+def _shown(sizes: Size) -> str:
+    return " x ".join(map(str, sizes))
+
+
+def _split(
+    code: Emitted, arguments: Mapping[str, Any], domain: Sequence[int] | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    import numpy as np
+
+    layout = code.layout
+    scalars = {item.path for item in layout.fields if "." not in item.path}
+    wanted = {*layout.buffers, *scalars}
+    if wanted != arguments.keys():
+        given, takes = ", ".join(arguments) or "nothing", ", ".join([*layout.buffers, *sorted(scalars)])
+        raise faults.arguments(f"the arguments of `{code.entry}` are not its parameters", given, takes)
+    arrays = {name: np.asarray(arguments[name]) for name in layout.buffers}
+    for name, access in zip(layout.buffers, layout.access, strict=True):
+        if access != "read" and (arrays[name] is not arguments[name] or not arrays[name].flags.writeable):
+            given = f"{name}: {type(arguments[name]).__name__}, which cannot be written in place"
+            raise faults.arguments(
+                f"`{code.entry}` writes `{name}`", given, f"{name}: a writable NumPy array"
+            )
+    values = {name: _number(arguments[name]) for name in scalars}
+    if domain is not None:
+        if not layout.has_domain:
+            message = f"`{code.entry}` has no domain: every work-item of its groups runs"
+            raise faults.shape(message, f"a domain of {tuple(domain)}", "no domain")
+        values |= {f"domain.{axis}": size for axis, size in enumerate(_three(domain))}
+    return arrays, values
+
+
+def _number(value: Any) -> int | float | bool:
+    """Return a plain number from a NumPy scalar or a number."""
+    plain = value.item() if hasattr(value, "item") else value
+    if not isinstance(plain, int | float):
+        raise faults.arguments("a scalar argument is no number", repr(value), "a number")
+    return plain
+
+
+def _span(name: str, array: Any) -> _Span:
+    if array.dtype.hasobject or not array.dtype.isnative:
+        raise faults.arguments(
+            f"the array `{name}` has no plain elements", str(array.dtype), "native numbers"
+        )
+    if array.size == 0:
+        return _Span(0, 0)
+    low = high = array.__array_interface__["data"][0]
+    for size, stride in zip(array.shape, array.strides, strict=True):
+        reach = (size - 1) * stride
+        low, high = (low + reach, high) if reach < 0 else (low, high + reach)
+    return _Span(low, high + array.itemsize - low)
+
+
+def _refuse_overlap(code: Emitted, spans: list[_Span]) -> None:
+    """Refuse arrays that overlap in part where one is written; one array given twice is one buffer."""
+    rows = list(zip(code.layout.buffers, code.layout.access, spans, strict=True))
+    for index, (name, access, span) in enumerate(rows):
+        for other, other_access, one in rows[:index]:
+            apart = span.low + span.size <= one.low or one.low + one.size <= span.low
+            if apart or span == one or access == other_access == "read":
+                continue
+            message = f"the arrays `{other}` and `{name}` of `{code.entry}` overlap in part"
+            raise faults.arguments(message, "memory that both reach", "whole arrays, or arrays apart")
+
+
+def _view_fields(code: Emitted, arrays: dict[str, Any], spans: list[_Span]) -> dict[str, int]:
+    fields: dict[str, int] = {}
+    stated = {item.path for item in code.layout.fields}
+    for (name, array), span in zip(arrays.items(), spans, strict=True):
+        item = array.itemsize
+        first = array.__array_interface__["data"][0] - span.low if span.size else 0
+        own = {f"{name}.offset": first // item}
+        for axis in range(array.ndim):
+            own |= {
+                f"{name}.size.{axis}": array.shape[axis],
+                f"{name}.stride.{axis}": array.strides[axis] // item,
+            }
+        asked = {path for path in stated if path.startswith(f"{name}.")}
+        if asked and asked != own.keys():
+            rank = sum(path.startswith(f"{name}.size.") for path in asked)
+            raise faults.arguments(f"the array `{name}` has another rank", f"{array.ndim}", f"{rank}")
+        if any(stride % item for stride in array.strides) or first % item:
+            raise faults.arguments(
+                f"the array `{name}` has strides that are no whole elements",
+                str(array.strides),
+                f"multiples of {item}",
+            )
+        fields |= own
+    return fields
+
+
+def _memory(span: _Span) -> memoryview:
+    return memoryview((ctypes.c_ubyte * span.size).from_address(span.low)).cast("B")
+
+
+def _run(
+    device: DriverDevice,
+    executable: Executable,
+    grid: Size,
+    local: Size,
+    access: tuple[str, ...],
+    spans: list[_Span],
+    block: bytes,
+) -> None:
+    """Copy in, launch, wait, copy out, free: the calls of the C launcher, in its order."""
+    handles: dict[_Span | int, int] = {}
+    try:
+        for index, span in enumerate(spans):
+            key = span if span.size else index
+            if key in handles:
+                continue
+            handles[key] = device.allocate(span.size)
+            if span.size:
+                device.upload(handles[key], _memory(span))
+        buffers = [handles[span if span.size else index] for index, span in enumerate(spans)]
+        passed: list[Argument] = [BufferArgument(*pair) for pair in zip(buffers, access, strict=True)]
+        if block:
+            passed.append(ScalarArgument(block, 8))
+        device.launch(executable, grid, local, tuple(passed))
+        device.wait()
+        written = {span for span, how in zip(spans, access, strict=True) if how != "read" and span.size}
+        for key, handle in handles.items():
+            if key in written and isinstance(key, _Span):
+                device.download(handle, _memory(key))
+    finally:
+        for handle in handles.values():
+            device.release(handle)
