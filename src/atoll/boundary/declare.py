@@ -68,7 +68,7 @@ def _decoded(text: bytes) -> str:
 def _text(node: Node) -> str:
     """Return the code of a node with white space folded: tokens joined, a star set apart."""
     parts = [token.text.decode("ascii", "replace") for token in tokens(node.text or b"")]
-    return " ".join(parts).replace(" :: ", "::").removeprefix("::").removeprefix(":: ")
+    return " ".join(parts).replace(" : : ", "::").removeprefix(": : ")
 
 
 def entry_at(source: Source, tree: Node, marked: Marked) -> Entry | None:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+MARKER_LIMIT = 1024
+"""Markers that one file may have."""
 LONGEST_LIST = 4096
 """Tokens that a clause or a parameter list may have; a longer one counts as never closed."""
 _TOKEN = re.compile(
@@ -70,12 +72,11 @@ def tokens(text: bytes) -> Iterator[Token]:
 
 
 def find_markers(text: bytes, with_clause: bytes, without: bytes) -> tuple[Marked, ...]:
-    """Return the markers of a text, in order."""
+    """Return the markers of a text, in order; one more than the limit where there are more."""
     code = list(tokens(text))
+    places = [k for k, token in enumerate(code) if token.word and token.text in (with_clause, without)]
     return tuple(
-        _marked(text, code, index, token.text == with_clause)
-        for index, token in enumerate(code)
-        if token.word and token.text in (with_clause, without)
+        _marked(text, code, place, code[place].text == with_clause) for place in places[: MARKER_LIMIT + 1]
     )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from atoll.boundary import grammar
 from atoll.boundary.declare import Source, entry_at
-from atoll.boundary.lex import Marked, blanked, find_markers
+from atoll.boundary.lex import MARKER_LIMIT, Marked, blanked, find_markers
 from atoll.boundary.names import is_identifier, safe
 from atoll.boundary.values import Entry
 from atoll.diagnostics import Diagnostic, Span
@@ -25,8 +25,6 @@ MARKER = "ATOLL_EXPORT"
 """The marker's stem: ``ATOLL_EXPORT_C`` alone, ``ATOLL_EXPORT_AS(…)`` with a clause."""
 FILE_LIMIT = 1 << 20
 """Bytes that a file with a marker may have."""
-MARKER_LIMIT = 4096
-"""Markers that one file may have."""
 READ_LIMIT = 64 << 20
 """Bytes up to which a file is looked through for a marker; a larger one is no source."""
 
@@ -133,7 +131,7 @@ def _scan_file(path: Path, shown: str, stem: str) -> tuple[list[Entry], list[Dia
         return [], [_too_much(shown, f"it has {len(text)} bytes", f"{FILE_LIMIT} bytes")]
     marked = find_markers(text, with_clause, without)
     if len(marked) > MARKER_LIMIT:
-        return [], [_too_much(shown, f"it has {len(marked)} markers", f"{MARKER_LIMIT} markers")]
+        return [], [_too_much(shown, f"it has more than {MARKER_LIMIT} markers", f"{MARKER_LIMIT} markers")]
     return _parse(Source(path=shown, text=text), marked, path.suffix) if marked else ([], [])
 
 
