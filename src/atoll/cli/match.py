@@ -75,20 +75,20 @@ def _load(path: Path) -> Index:
         raise UnreadableError(
             Diagnostic(code="ATL0002", message=f"cannot read `{path}`", notes=(f"reason: {reason}",))
         ) from error
+    name, version = _wheel_name(path)
     if data[:2] != b"PK":
-        index = read_index(data, str(path))
-        return index if index.package else _renamed(index, path.stem)
+        return _named(read_index(data, str(path)), path.stem, "")
     inside = _inside(path)
     if inside is not None:
-        return read_index(inside, f"{path}!{_DESCRIPTOR}")
-    name, version = _wheel_name(path)
+        return _named(read_index(inside, f"{path}!{_DESCRIPTOR}"), name, version)
     return Index(package=name, version=version, artifacts=(_measured(path),))
 
 
-def _renamed(index: Index, package: str) -> Index:
+def _named(index: Index, package: str, version: str) -> Index:
+    """Return an index that has a name, its file's where it says none."""
     from dataclasses import replace
 
-    return replace(index, package=package)
+    return index if index.package else replace(index, package=package, version=index.version or version)
 
 
 def _inside(path: Path) -> bytes | None:

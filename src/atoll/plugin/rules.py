@@ -25,14 +25,14 @@ def backend_rules(installed: Registry | None = None) -> dict[str, BackendRules]:
     return found
 
 
-def floor_words() -> FloorWords:
+def floor_words(installed: Registry | None = None) -> FloorWords:
     """Return the word that lanes register for each backend's floor.
 
     Where a lane cannot be loaded nobody can tell its word, so that any word is let through; `doctor` and
     every build name the broken lane.
     """
     try:
-        rules = backend_rules()
+        rules = backend_rules(installed)
     except PluginError:
         return ANY_WORD
     words: Mapping[str, str | None] = {backend: rule.floor_word for backend, rule in rules.items()}
