@@ -1,0 +1,64 @@
+"""`atoll doctor`: every lane and driver, what was found, what is usable, why not, what to do. Exits 0."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from atoll.build.doctor import Row
+
+_TITLES = ("", "found", "payload", "devices", "can build", "can run")
+
+
+@click.command(name="doctor")
+@click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
+def command(as_data: bool) -> None:
+    """Show every lane and driver, with the reason and the fix in each empty cell."""
+    from atoll.build.doctor import examine
+    from atoll.plugin import registry
+    from atoll.session import VARIABLES
+    from atoll.store import Store
+
+    environment = dict(os.environ)
+    rows = examine(registry(), environment, Store.open(environment).names())
+    found = {name: environment[name] for name in VARIABLES if name in environment}
+    if as_data:
+        data = {"rows": [row.as_json() for row in rows], "environment": found, "diagnostics": []}
+        click.echo(json.dumps(data, indent=1, ensure_ascii=False))
+        return
+    _table(rows)
+    for name, value in found.items():
+        click.echo(f"{name}={value}")
+
+
+def _table(rows: tuple[Row, ...]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from atoll.build.doctor import CELLS
+
+    width = shutil.get_terminal_size((160, 24)).columns if sys.stdout.isatty() else 160
+    width = int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdigit() else width
+    table = Table(box=box.SIMPLE_HEAD, show_lines=True, pad_edge=False)
+    for title in _TITLES:
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(f"{row.kind} {row.name}", *(Text(_cell(row, cell)) for cell in CELLS))
+    Console(width=max(width, 60), highlight=False).print(table)
+
+
+def _cell(row: Row, cell: str) -> str:
+    from atoll.diagnostics.render import printable
+
+    if cell in row.cells:
+        return printable(row.cells[cell])
+    reason, fix = row.why[cell]
+    return printable(f"– {reason}" + (f"\nfix: {fix}" if fix else ""))
