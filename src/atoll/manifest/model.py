@@ -166,7 +166,7 @@ class Boundary:
         "The root whose folders give the namespaces; the first of `roots` where left out.", default=None
     )
     strip_prefix: str = key("A prefix that the short names leave out.", default="")
-    marker: str = key("The marker's name.", default="ATOLL_EXPORT_C")
+    marker: str = key("The stem of the markers: `STEM_C` and `STEM_AS(…)`.", default="ATOLL_EXPORT")
     shape: Shape = key("Whether one root enters a link, or every root a registry.", default=Shape.LINK)
     declared: tuple[str, ...] = key("Headers that declare further entries by hand.", default=())
     span: Span | None = place()
