@@ -63,6 +63,7 @@ def test_the_word_of_a_floor_is_no_part_of_equality_and_canonical_has_one_word()
     assert hash(left) == hash(right)
     assert left.canonical() == right.canonical() == "cuda13.0 floor>=90"
     assert str(left) != str(right)
+    assert Floor(Version((90,)), "ptx") == Floor(Version((90,)))
 
 
 def test_canonical_sorts_entries_and_archs() -> None:
