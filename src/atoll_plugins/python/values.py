@@ -1,0 +1,148 @@
+"""What a kernel file holds, as the build needs to know it: plain values that cross a process border."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from atoll.boundary import Access, Entry, Extent, Parameter
+from atoll.diagnostics import Diagnostic, Severity, Span
+from atoll.ir import Kernel, View, accesses, has_barrier
+from atoll.ir.nodes import Builtin
+from atoll.ir.walk import all_expressions
+
+#: C types of KIR's scalars; the boundary has no 16-bit float.
+CTYPES = {
+    "bool": "bool", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
+    "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
+    "f32": "float", "f64": "double",
+}  # fmt: skip
+#: Names that a C function of ours cannot have: keywords, what the generated file uses, C's own functions.
+C_WORDS = frozenset(
+    ["auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "false", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "true", "typedef", "union", "unsigned", "void", "volatile", "while", "and", "or", "not", "xor", "main", "NULL", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "size_t", "atoll_block_", "atoll_codes_", "atoll_code_", "atoll_args_", "atoll_launch_", "atoll_value_", "atoll_text_", "abs", "fabs", "sqrt", "exp", "exp2", "log", "log2", "log10", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "round", "rint", "fma", "fmin", "fmax", "fmod", "gamma", "erf", "index", "memcpy", "memset", "printf", "snprintf", "scanf", "remove", "rename"]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter of a kernel: `rank` 0 is a scalar."""
+
+    name: str
+    type: str
+    rank: int
+    written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """One kernel of a file.
+
+    Attributes:
+        name: Its base name.
+        file / line: Where it is defined.
+        rank: How many dimensions its ids use: its caller states as many with ``over=``.
+        group: Its launch contract, or zeros.
+        waits: Whether it has a barrier.
+        params: In order.
+        doc: The first line of its docstring.
+    """
+
+    name: str
+    file: str
+    line: int
+    rank: int
+    group: tuple[int, int, int]
+    waits: bool
+    params: tuple[Param, ...]
+    doc: str = ""
+
+    @classmethod
+    def of(cls, kernel: Kernel, file: str, doc: str | None) -> Described:
+        """Return what the build needs to know of a kernel."""
+        used = accesses(kernel)
+        ids = [node.dimension for node in all_expressions(kernel.body) if isinstance(node, Builtin)]
+        params = tuple(
+            Param(param.name, str(param.type.element), param.type.rank, used[param.name] != "read")
+            if isinstance(param.type, View)
+            else Param(param.name, str(param.type), 0, False)
+            for param in kernel.params
+        )
+        return cls(
+            name=kernel.name,
+            file=file,
+            line=kernel.span.line if kernel.span else 1,
+            rank=1 + max(ids, default=0),
+            group=kernel.group,
+            waits=has_barrier(kernel),
+            params=params,
+            doc=(doc or "").strip().split("\n")[0],
+        )
+
+    @classmethod
+    def read(cls, value: dict[str, Any]) -> Described:
+        """Return what :func:`dataclasses.asdict` wrote."""
+        x, y, z = value["group"]
+        params = tuple(Param(**param) for param in value["params"])
+        return cls(**{**value, "group": (x, y, z), "params": params})
+
+    def write(self) -> dict[str, Any]:
+        """Return a value that `json` can write."""
+        return asdict(self)
+
+
+def parameters(kernel: Described) -> tuple[Parameter, ...]:
+    """Return the parameters of the C entry: the domain, then each scalar, pointer and its sizes."""
+    taken: set[str] = set()
+
+    def named(wanted: str) -> str:
+        name = wanted
+        while name in taken or name in C_WORDS or name == kernel.name:
+            name += "_"
+        taken.add(name)
+        return name
+
+    own = [named(param.name) for param in kernel.params]
+    found = [Parameter(name=named(f"domain{axis}"), ctype="uint32_t") for axis in range(kernel.rank)]
+    for param, name in zip(kernel.params, own, strict=True):
+        ctype = CTYPES[param.type]
+        if not param.rank:
+            found.append(Parameter(name=name, ctype=ctype))
+            continue
+        sizes = [named(f"{param.name}_size{axis}") for axis in range(param.rank)]
+        found.append(
+            Parameter(
+                name=name,
+                ctype=f"{ctype} *" if param.written else f"const {ctype} *",
+                element=ctype,
+                access=Access.WRITE if param.written else Access.READ,
+                extent=Extent(dimensions=tuple(sizes)),
+            )
+        )
+        found += [Parameter(name=size, ctype="uint64_t") for size in sizes]
+    return tuple(found)
+
+
+def boundary_entry(kernel: Described, root: str) -> Entry:
+    """Return the exported function that a kernel becomes in a root."""
+    return Entry(
+        name=kernel.name,
+        result="int",
+        parameters=parameters(kernel),
+        root=root,
+        status=True,
+        domain=kernel.rank,
+        span=Span(file=kernel.file, line=kernel.line),
+        doc=kernel.doc,
+    )
+
+
+def diagnostic_out(item: Diagnostic) -> dict[str, Any]:
+    """Return a diagnostic as a value that `json` can write, whole."""
+    return {**asdict(item), "severity": str(item.severity)}
+
+
+def diagnostic_in(value: dict[str, Any]) -> Diagnostic:
+    """Return the diagnostic that :func:`diagnostic_out` wrote."""
+    span = None if value["span"] is None else Span(**value["span"])
+    severity, notes = Severity(value["severity"]), tuple(value["notes"])
+    return Diagnostic(**{**value, "span": span, "severity": severity, "notes": notes})
