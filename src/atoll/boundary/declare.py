@@ -224,8 +224,9 @@ def _typed(source: Source, node: Node, leaf: Node) -> str:
         marks = ["*", *(_text(child) for child in declarator.children if child.type == "type_qualifier")]
         stars.append(" ".join(mark for mark in marks if mark not in _RESTRICT))
         declarator = declarator.child_by_field_name("declarator")
-    written = " ".join([*(["const"] if qualifiers else []), base, *stars])
-    odd = declarator is not None and declarator.type not in ("identifier", "function_declarator")
+    written = " ".join([*(["const"] if qualifiers else []), base, *stars]).replace("* *", "**")
+    expected = "identifier" if node.type == "parameter_declaration" else "function_declarator"
+    odd = declarator is None or declarator.type != expected
     if odd or type_node is None or not has_c_abi(base):
         shown = _decoded((node.text or b"").split(b"{")[0]).strip() if odd else written
         source.fault(_ABI, f"the type `{_short(shown)}` has no C ABI that a boundary knows", span)
@@ -278,9 +279,10 @@ def _parameter(source: Source, node: Node, clause: Clause) -> Parameter | None:
 
 
 def _made(name: str, ctype: str, clause: Clause) -> Parameter:
-    head, star, _ = ctype.rpartition(" *")
+    head, star, _ = ctype.rpartition("*")
     if not star:
         return Parameter(name=name, ctype=ctype)
+    head = head.rstrip()
     element = head.removeprefix("const ")
     read = head.startswith("const ") if "*" not in head else head.endswith("const")
     extent = clause.extents.get(name)

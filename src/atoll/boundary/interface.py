@@ -124,10 +124,12 @@ def compare(
     first = next((root for root in roots if root.name == layout_root), roots[0] if roots else None)
     ordered = [*([first] if first else []), *(root for root in roots if root is not first)]
     entries: dict[str, Entry] = {}
+    owners: dict[str, Root] = {}
     for root in ordered:
         for entry in root.entries:
             known = entries.setdefault(entry.name, entry)
-            if not _agree(known, entry):
+            owner = owners.setdefault(entry.name, root)
+            if owner is not root and not _agree(known, entry):
                 faults.append(_differ(known, entry))
     if not entries and not faults:
         faults.append(_nothing(roots, marker))
@@ -199,7 +201,7 @@ def _root_faults(roots: Sequence[Root], layout_root: str) -> Iterator[Diagnostic
         if not is_identifier(one.name):
             yield _segment("root", one.name)
         for other in roots[index + 1 :]:
-            if one.name == other.name or _overlap(one.path, other.path):
+            if one.name == other.name or _overlap(one.place, other.place):
                 yield Diagnostic(
                     code="ATL0308",
                     message=f"the roots `{one.name}` and `{other.name}` overlap",
@@ -208,11 +210,10 @@ def _root_faults(roots: Sequence[Root], layout_root: str) -> Iterator[Diagnostic
                 )
 
 
-def _overlap(one: str, other: str) -> bool:
-    if not one or not other:
+def _overlap(one: Path | None, other: Path | None) -> bool:
+    if one is None or other is None:
         return False
-    first, second = Path(one), Path(other)
-    return first.is_relative_to(second) or second.is_relative_to(first)
+    return one.is_relative_to(other) or other.is_relative_to(one)
 
 
 def _segment(what: str, text: str) -> Diagnostic:

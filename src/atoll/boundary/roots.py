@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from atoll.boundary import grammar
@@ -37,11 +37,13 @@ class Root:
         name: The root's name (its folder's, in a manifest).
         path: Where it lies, as diagnostics show it.
         entries: What it exports, in the order of its files.
+        place: Where it lies on disk, links resolved; no part of equality.
     """
 
     name: str
     path: str
     entries: tuple[Entry, ...] = ()
+    place: Path | None = field(default=None, compare=False)
 
 
 def marker_stem(marker: str) -> str:
@@ -99,7 +101,8 @@ def scan(
     if faults:
         raise BoundaryError(*faults)
     root = name or (folder.stem if folder.is_file() else folder.resolve().name)
-    return Root(name=root, path=shown_root, entries=tuple(replace(entry, root=root) for entry in entries))
+    exported = tuple(replace(entry, root=root) for entry in entries)
+    return Root(name=root, path=shown_root, entries=exported, place=folder.resolve())
 
 
 def _shown(path: Path, base: Path | None) -> str:
@@ -118,8 +121,16 @@ def _files(folder: Path, extensions: tuple[str, ...]) -> Iterator[Path]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(here) / name for name in names if Path(name).suffix in extensions]
     for path in sorted(found, key=lambda item: item.relative_to(folder).parts):
-        if stat.S_ISREG(path.stat().st_mode):
+        if _is_regular(path):
             yield path
+
+
+def _is_regular(path: Path) -> bool:
+    """Tell whether a name leads to a file; one that leads nowhere is left to the reading to refuse."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return True
 
 
 def _scan_file(path: Path, shown: str, stem: str) -> tuple[list[Entry], list[Diagnostic]]:

@@ -150,8 +150,16 @@ class Built:
         return done.stdout
 
 
-def driver(name: str, *, device: str = "Fake 1", arch: str = "", version: str = "1, 2", software: int = 0, missing: str = "",
-           fits: str = "1") -> str:  # fmt: skip
+def driver(
+    name: str,
+    *,
+    device: str = "Fake 1",
+    arch: str = "",
+    version: str = "1, 2",
+    software: int = 0,
+    missing: str = "",
+    fits: str = "1",
+) -> str:
     """Return a launcher whose device is what the test says, and which runs nothing."""
     return f"""
 #include <stdio.h>

@@ -17,6 +17,14 @@ from atoll.runtime.record import record as packed
 from atoll.runtime.sources import include_folder
 from unit.boundary.kit import STRICT, compiled, one, write
 
+MAIN = """
+#include <cstdio>
+int main() {
+  const auto a = app::vulcan::a_comp();
+  std::fwrite(a.data, 1, a.size, stdout);
+  return a.data == app_vulcan_a_comp().data && a.data != app::vulcan::b_comp().data ? 0 : 1;
+}
+"""
 FILES = ["shaders/a/scale.comp", "shaders/b/scale.comp", "shaders/scale.comp", "3d.bin", "class/x.y-z"]
 
 
@@ -65,9 +73,7 @@ def _built(folder: Path, payload: bytes, record: bool) -> tuple[str, Path]:
             "b.c": data_source(
                 items[1], stored, header=name, offset=offset, size=len(payload), record=record
             ),
-            "main.cpp": f'#include "{name}"\n#include <cstdio>\nint main() {{\n  const auto a = app::vulcan::a_comp();\n'
-            "  std::fwrite(a.data, 1, a.size, stdout);\n"
-            "  return a.data == app_vulcan_a_comp().data && a.data != app::vulcan::b_comp().data ? 0 : 1;\n}\n",
+            "main.cpp": f'#include "{name}"\n{MAIN}',
         },
     )
     include = ("-I", include_folder(), "-I", ".")
@@ -107,7 +113,9 @@ def test_a_stored_record_is_found_in_the_linked_file(tmp_path: Path) -> None:
 
     _, program = _built(tmp_path, b"the code", True)
     with program.open("rb") as file:
-        data = ELFFile(file).get_section_by_name(".atoll.kernels").data()
+        section = ELFFile(file).get_section_by_name(".atoll.kernels")
+        assert section is not None
+        data = section.data()
     assert [item.payload for item in read_records(memoryview(data))] == [b"the code"] * 2
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.accel import AccelSet, DeviceFacts, Entry, Version
+from atoll.accel import AccelSet, DeviceFacts, Entry, Relation, Version
+from atoll.accel.relations import not_above, run_entry
 from atoll.artifact import Descriptor, DeviceRequest, Subject, choose, refusal
 from atoll.boundary import root_file
 from atoll.diagnostics import render
@@ -63,7 +64,8 @@ def made(tmp_path: Path) -> Built:
 # The fake's rule: its own architecture by equal name, a floor it is above, a version not above the device's.
 FITS = (
     'strcmp(code->version, "2.0") <= 0 && '
-    '((code->arch[0] && strcmp(code->arch, facts->arch) == 0) || (!code->arch[0] && strcmp(code->floor, "5") < 0))'
+    "((code->arch[0] && strcmp(code->arch, facts->arch) == 0) ||"
+    ' (!code->arch[0] && strcmp(code->floor, "5") < 0))'
 )
 
 
@@ -98,7 +100,7 @@ def test_the_refusal_at_load_is_byte_equal_to_the_one_of_match(
 class _Exact:
     """The fake's rule in Python: a version not above the device's is compatible."""
 
-    floor_word = "level"
+    floor_word: str | None = "level"
 
     def check(self, entry: Entry) -> None:
         return None
@@ -106,9 +108,7 @@ class _Exact:
     def links(self, have: Entry, asked: Entry) -> None:
         return None
 
-    def runs(self, have: Entry, device: DeviceFacts) -> object:
-        from atoll.accel.relations import not_above, run_entry
-
+    def runs(self, have: Entry, device: DeviceFacts) -> Relation:
         return run_entry(have, device, compatible=not_above, covers=lambda _have, _arch: False)
 
     def provides(self, target: Entry, arch: str) -> None:
@@ -143,16 +143,20 @@ def test_a_long_device_name_is_cut_and_not_written_past(made: Built) -> None:
 
 def test_a_root_exports_one_symbol_and_keeps_authored_names(made: Built) -> None:
     from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import SymbolTableSection
 
     path = made.root("cpu", SAXPY, version="1")
     with path.open("rb") as file:
         elf = ELFFile(file)
+        dynamic, static = elf.get_section_by_name(".dynsym"), elf.get_section_by_name(".symtab")
+        assert isinstance(dynamic, SymbolTableSection)
+        assert isinstance(static, SymbolTableSection)
         shown = {
             symbol.name
-            for symbol in elf.get_section_by_name(".dynsym").iter_symbols()
+            for symbol in dynamic.iter_symbols()
             if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF"
         }
-        named = {symbol.name for symbol in elf.get_section_by_name(".symtab").iter_symbols()}
+        named = {symbol.name for symbol in static.iter_symbols()}
     assert shown == {"atoll_root_v1"}
     assert "app_saxpy" in named
 

@@ -126,7 +126,10 @@ def test_moving_a_function_between_files_of_a_folder_changes_nothing(tmp_path: P
 
 
 def test_a_comment_above_is_the_documentation(tmp_path: Path) -> None:
-    text = "/** Scale\n * and add. */\nATOLL_EXPORT_C int f() { return 0; }\n// Two\n// lines\nATOLL_EXPORT_C int g() { return 0; }"
+    text = (
+        "/** Scale\n * and add. */\nATOLL_EXPORT_C int f() { return 0; }\n"
+        "// Two\n// lines\nATOLL_EXPORT_C int g() { return 0; }"
+    )
     assert [entry.doc for entry in scanned(tmp_path / "cpu", text).entries] == [
         "Scale\nand add.",
         "Two\nlines",

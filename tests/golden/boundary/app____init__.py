@@ -1,0 +1,3 @@
+"""app, a package made by atoll."""
+
+from . import kernels as kernels

@@ -1,0 +1,68 @@
+"""Refused: one name in two roots with declarations or clauses that differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atoll.diagnostics import Diagnostic
+from unit.boundary.kit import SAXPY, compiled, interface, one, scanned, write
+
+
+def compared(folder: Path, other: str) -> Diagnostic:
+    return one(lambda: interface(scanned(folder / "cpu", SAXPY), scanned(folder / "gpu", other)))
+
+
+def test_unsigned_against_size_t_is_refused_with_both_declarations(tmp_path: Path) -> None:
+    fault = compared(tmp_path, SAXPY.replace("unsigned n)", "size_t n)"))
+    assert (fault.code, fault.message) == ("ATL0307", "`app_saxpy` is declared differently in two roots")
+    said = "int app_saxpy(float a, const float *x, const float *y, float *out, {} n)"
+    clause = "   clause: x[n], y[n], out[n], status"
+    assert fault.notes == (
+        f"cpu/island.cpp:3: {said.format('unsigned')}{clause}",
+        f"gpu/island.cpp:3: {said.format('size_t')}{clause}",
+    )
+    assert fault.span is not None
+    assert fault.span.file == "gpu/island.cpp"
+
+
+def test_a_linker_takes_the_drift_without_a_word(tmp_path: Path) -> None:
+    """Shows that the fault is real: the same two declarations link clean, and the length is read wrong."""
+    caller = "int app_f(unsigned n, unsigned m);\nint main(void) { return app_f(1u, 2u); }\n"
+    island = "unsigned long long seen;\nint app_f(unsigned long long n) { seen = n; return 0; }\n"
+    write(tmp_path, {"caller.c": caller, "island.c": island})
+    for name in ("caller", "island"):
+        compiled("gcc", "-Wall", "-Wextra", "-Werror", "-c", f"{name}.c", "-o", f"{name}.o", where=tmp_path)
+    compiled("gcc", "caller.o", "island.o", "-Wl,--fatal-warnings", "-o", "program", where=tmp_path)
+    assert (tmp_path / "program").exists()
+    marked = "ATOLL_EXPORT_C int app_f({}) {{ return 0; }}"
+    roots = [
+        scanned(tmp_path / "cpu", marked.format("unsigned n, unsigned m")),
+        scanned(tmp_path / "gpu", marked.format("unsigned long long n")),
+    ]
+    assert one(lambda: interface(*roots)).code == "ATL0307"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("const float* x", "float* x"),
+        ("float a", "float b"),
+        ("out[n], status", "out[n]"),
+        ("y[n]", "y[4]"),
+        ("y[n], out[n]", "y[n], out[n], out=out"),
+    ],
+)
+def test_every_difference_of_declaration_or_clause_counts(tmp_path: Path, old: str, new: str) -> None:
+    assert old in SAXPY
+    fault = compared(tmp_path, SAXPY.replace(old, new).replace("a * x", "1 * x"))
+    assert fault.code == "ATL0307"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("const float* x", "const  float\n*x"), ("float* out", "float *out")]
+)
+def test_white_space_is_no_difference(tmp_path: Path, old: str, new: str) -> None:
+    assert old in SAXPY
+    interface(scanned(tmp_path / "cpu", SAXPY), scanned(tmp_path / "gpu", SAXPY.replace(old, new)))
