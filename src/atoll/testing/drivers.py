@@ -1,0 +1,325 @@
+"""Does a driver keep its door's promises? One suite for every driver, ours or anyone's.
+
+Use it from any test runner::
+
+    @pytest.mark.parametrize("check", DRIVER_CHECKS, ids=lambda check: check.__name__)
+    def test_my_driver(check): check(DriverCase(MyDriver(), 0, code))
+
+`code` is a kernel for the device, called with ``groups`` and ``group`` of 64: with the buffers ``x``, ``y``,
+``out`` and the scalars ``a`` (f32) and ``n`` (u32) it sets ``out[i] = a * x[i] + y[i]`` for ``i < n``. Each
+check raises AssertionError with what was wrong.
+"""
+
+from __future__ import annotations
+
+import gc
+import struct
+import threading
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from atoll.errors import AtollError, DeviceError
+from atoll.plugin import (
+    BufferArgument,
+    Driver,
+    DriverDevice,
+    Emitted,
+    Executable,
+    LaunchLayout,
+    ParamField,
+    ScalarArgument,
+)
+
+GROUP = (64, 1, 1)
+
+#: The layout of the kernel that the suite launches.
+LAYOUT = LaunchLayout(
+    buffers=("x", "y", "out"),
+    access=("read", "read", "write"),
+    fields=(ParamField(path="a", type="f32", offset=0), ParamField(path="n", type="u32", offset=4)),
+    block_bytes=8,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DriverCase:
+    """A driver, the index of one of its devices, and the kernel compiled for it."""
+
+    driver: Driver
+    index: int
+    code: Emitted
+
+    @contextmanager
+    def opened(self) -> Iterator[DriverDevice]:
+        """Open the device and close it."""
+        device = self.driver.open(self.index)
+        try:
+            yield device
+        finally:
+            device.close()
+
+
+DriverCheck = Callable[[DriverCase], None]
+
+
+def launch(
+    device: DriverDevice, code: Executable, a: float, x: array[float], y: array[float]
+) -> array[float]:
+    """Return a * x + y from one launch with buffers of its own."""
+    out = array("f", bytes(4 * len(x)))
+    handles = [device.allocate(4 * len(x)) for _ in range(3)]
+    try:
+        for handle, data in zip(handles, (x, y, out), strict=True):
+            device.upload(handle, memoryview(data).cast("B"))
+        bound = [BufferArgument(handle, how) for handle, how in zip(handles, LAYOUT.access, strict=True)]
+        block = ScalarArgument(struct.pack("<fI", a, len(x)), 8)
+        device.launch(code, (-(-len(x) // GROUP[0]), 1, 1), GROUP, (*bound, block))
+        device.download(handles[2], memoryview(out).cast("B"))
+    finally:
+        for handle in handles:
+            device.release(handle)
+    return out
+
+
+def numbers(count: int, first: int = 0) -> array[float]:
+    """Return small whole numbers, exact in f32 whatever the order of operations."""
+    return array("f", [float((first + item) % 1000) for item in range(count)])
+
+
+def names_and_ranks_are_plain(case: DriverCase) -> None:
+    """The name is a word, each device says the driver's name, its index and a name of its own."""
+    assert case.driver.name.isidentifier(), f"the name {case.driver.name!r} is no identifier"
+    assert isinstance(case.driver.rank, int)
+    for index, info in enumerate(case.driver.devices()):
+        assert (info.driver, info.index) == (case.driver.name, index), f"{info} at place {index}"
+        assert info.name, f"{info} has no name"
+        assert info.facts.name == info.name, f"{info} has two names"
+        assert all(value >= 0 for value in info.limits.values()), f"{info} has a limit below 0"
+
+
+def listing_twice_gives_equal_devices(case: DriverCase) -> None:
+    """The order and the names do not change while nothing is plugged in."""
+    names = [(str(info), info.name) for info in case.driver.devices()]
+    assert names == [(str(info), info.name) for info in case.driver.devices()]
+
+
+def it_is_available_or_says_why(case: DriverCase) -> None:
+    """With a device there is no reason, without one there is a reason and a fix."""
+    missing = case.driver.unavailable()
+    if case.driver.devices():
+        assert missing is None, f"it has devices and is unavailable: {missing}"
+    else:
+        assert missing is not None
+        assert all(missing), f"an empty reason or fix: {missing}"
+
+
+def an_index_out_of_range_is_refused(case: DriverCase) -> None:
+    """A device that does not exist is a DeviceError, not another device."""
+    for index in (len(case.driver.devices()), 10**6):
+        try:
+            device = case.driver.open(index)
+        except DeviceError:
+            continue
+        device.close()
+        raise AssertionError(f"it opened the device {index}, which it does not list")
+
+
+def bytes_come_back(case: DriverCase) -> None:
+    """Uploads at offsets are read back, and the rest of the buffer is left alone."""
+    with case.opened() as device:
+        handle = device.allocate(1000)
+        device.upload(handle, memoryview(bytes(1000)))
+        device.upload(handle, memoryview(b"abc"), 7)
+        device.upload(handle, memoryview(b""), 1000)
+        out = bytearray(1000)
+        device.download(handle, memoryview(out))
+        expected = bytearray(1000)
+        expected[7:10] = b"abc"
+        assert out == expected, "the bytes differ"
+        part = bytearray(3)
+        device.download(handle, memoryview(part), 7)
+        assert part == b"abc", f"the part is {bytes(part)!r}"
+        device.release(handle)
+
+
+def copies_outside_a_buffer_are_refused(case: DriverCase) -> None:
+    """Past the end, before the start, or of a released buffer: a DeviceError, and the device still works."""
+    with case.opened() as device:
+        handle, gone = device.allocate(64), device.allocate(64)
+        device.release(gone)
+        device.release(gone)
+        for buffer, offset in ((handle, 1 << 20), (handle, -1), (gone, 0), (987654, 0)):
+            for copy in (device.upload, device.download):
+                try:
+                    copy(buffer, memoryview(bytearray(16)), offset)
+                except DeviceError:
+                    continue
+                raise AssertionError(f"a copy at {offset} of buffer {buffer} was let through")
+        device.upload(handle, memoryview(bytes(64)))
+
+
+def a_launch_computes(case: DriverCase) -> None:
+    """One group, several groups, and a last group that is not whole."""
+    with case.opened() as device:
+        code = device.load(case.code)
+        for count in (1, 4, 64, 65, 1000, 100_000):
+            x, y = numbers(count), numbers(count, 7)
+            out = launch(device, code, 2.0, x, y)
+            wrong = [item for item in range(count) if out[item] != 2 * x[item] + y[item]]
+            assert not wrong, f"{len(wrong)} of {count} elements are wrong, the first at {wrong[0]}"
+
+
+def what_a_kernel_leaves_alone_is_kept(case: DriverCase) -> None:
+    """Elements past `n` keep what was uploaded."""
+    with case.opened() as device:
+        code = device.load(case.code)
+        handles = [device.allocate(4 * 128) for _ in range(3)]
+        for handle in handles:
+            device.upload(handle, memoryview(array("f", [3.0] * 128)).cast("B"))
+        bound = [BufferArgument(handle, how) for handle, how in zip(handles, LAYOUT.access, strict=True)]
+        device.launch(code, (2, 1, 1), GROUP, (*bound, ScalarArgument(struct.pack("<fI", 1.0, 70), 8)))
+        out = array("f", bytes(4 * 128))
+        device.download(handles[2], memoryview(out).cast("B"))
+        assert list(out) == [6.0] * 70 + [3.0] * 58, f"{list(out)}"
+
+
+def later_launches_see_earlier_ones(case: DriverCase) -> None:
+    """Launches without a wait between them run in order: out = x + out, a hundred times."""
+    with case.opened() as device:
+        code = device.load(case.code)
+        x, total = device.allocate(256), device.allocate(256)
+        device.upload(x, memoryview(array("f", [1.0] * 64)).cast("B"))
+        device.upload(total, memoryview(bytes(256)))
+        block = ScalarArgument(struct.pack("<fI", 1.0, 64), 8)
+        bound = (BufferArgument(x, "read"), BufferArgument(total, "read"), BufferArgument(total, "write"))
+        for _ in range(100):
+            device.launch(code, (1, 1, 1), GROUP, (*bound, block))
+        device.wait()
+        out = array("f", bytes(256))
+        device.download(total, memoryview(out).cast("B"))
+        assert list(out) == [100.0] * 64, f"{list(out)}"
+
+
+def a_hundred_launches_leave_nothing_behind(case: DriverCase) -> None:
+    """Allocate, launch and release a hundred times; loaded code may be dropped and loaded again."""
+    with case.opened() as device:
+        x = numbers(200)
+        for turn in range(100):
+            code = device.load(case.code) if turn % 25 == 0 else code
+            out = launch(device, code, float(turn), x, x)
+            assert list(out) == [(turn + 1) * item for item in x], f"turn {turn} is wrong"
+        del code
+        gc.collect()
+
+
+def code_that_is_none_is_refused(case: DriverCase) -> None:
+    """Damaged code and a missing entry point are a DeviceError with a reason, and the device still works."""
+    with case.opened() as device:
+        for bad in (
+            replace(case.code, code=b"\x01no code\xff" * 3),
+            replace(case.code, entry="no_such_entry"),
+        ):
+            try:
+                device.load(bad)
+            except DeviceError as error:
+                assert error.diagnostics[0].notes, "it gives no reason"
+                continue
+            raise AssertionError(f"it loaded {bad.code[:20]!r} for `{bad.entry}`")
+        x = numbers(4)
+        assert list(launch(device, device.load(case.code), 1.0, x, x)) == [0.0, 2.0, 4.0, 6.0]
+
+
+def two_threads_share_a_device(case: DriverCase) -> None:
+    """Launches from two threads on one device do not mix their buffers."""
+    with case.opened() as device:
+        code = device.load(case.code)
+        faults: list[str] = []
+
+        def work(first: int) -> None:
+            x = numbers(500, first)
+            try:
+                for _ in range(20):
+                    out = launch(device, code, 3.0, x, x)
+                    if any(value != 4 * item for value, item in zip(out, x, strict=True)):
+                        faults.append(f"thread {first} got a wrong element")
+            except AtollError as error:
+                faults.append(str(error))
+
+        threads = [threading.Thread(target=work, args=(first,)) for first in (0, 300)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not faults, faults[0]
+
+
+def two_opens_are_independent(case: DriverCase) -> None:
+    """Closing one of two opened devices leaves the other working."""
+    with case.opened() as device:
+        other = case.driver.open(case.index)
+        other.close()
+        x = numbers(4)
+        assert list(launch(device, device.load(case.code), 0.0, x, x)) == [0.0, 1.0, 2.0, 3.0]
+
+
+def a_closed_device_refuses(case: DriverCase) -> None:
+    """Closing twice is harmless; any later use is a DeviceError, also of code loaded before."""
+    device = case.driver.open(case.index)
+    code = device.load(case.code)
+    handle = device.allocate(64)
+    device.close()
+    device.close()
+    uses: tuple[Callable[[], object], ...] = (
+        lambda: device.allocate(4),
+        lambda: device.upload(handle, memoryview(b"abcd")),
+        lambda: device.launch(code, (1, 1, 1), GROUP, ()),
+        device.wait,
+    )
+    for number, use in enumerate(uses):
+        try:
+            use()
+        except DeviceError:
+            continue
+        raise AssertionError(f"use {number} of a closed device was let through")
+    del code
+    gc.collect()
+
+
+def the_target_is_of_its_backend(case: DriverCase) -> None:
+    """What it asks emitters for is of the backend it is named after."""
+    with case.opened() as device:
+        assert device.target().backend == case.driver.name
+        assert device.info.driver == case.driver.name
+        assert device.info.facts.backend == case.driver.name
+
+
+def the_launcher_is_one_text(case: DriverCase) -> None:
+    """Its C launcher defines the driver's table and links no vendor's library."""
+    launcher = case.driver.launcher()
+    if launcher is None:
+        return
+    assert f"atoll_driver_{case.driver.name}" in launcher.text, "it does not define its table"
+    assert all(word in ("-ldl", "-lpthread", "-lm") for word in launcher.libraries), launcher.libraries
+
+
+#: Every check, cheap ones first.
+DRIVER_CHECKS: tuple[DriverCheck, ...] = (
+    names_and_ranks_are_plain,
+    listing_twice_gives_equal_devices,
+    it_is_available_or_says_why,
+    an_index_out_of_range_is_refused,
+    the_launcher_is_one_text,
+    the_target_is_of_its_backend,
+    bytes_come_back,
+    copies_outside_a_buffer_are_refused,
+    a_launch_computes,
+    what_a_kernel_leaves_alone_is_kept,
+    later_launches_see_earlier_ones,
+    a_hundred_launches_leave_nothing_behind,
+    code_that_is_none_is_refused,
+    two_threads_share_a_device,
+    two_opens_are_independent,
+    a_closed_device_refuses,
+)

@@ -1,0 +1,194 @@
+/* A driver interface without a device, for tests: host memory, one kernel (`saxpy`) that it runs itself.
+ * FAKE_CUDA_LEVELS ("90,86") are the devices' levels, FAKE_CUDA_VERSION the toolkit it serves (13000),
+ * FAKE_CUDA_INIT an error for cuInit. What is alive can be counted. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi.h"
+
+enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_PTX = 218, UNSUPPORTED_PTX = 222, NOT_FOUND = 500, INVALID_CONTEXT = 201 };
+
+static int started, depth;
+static long live_memory, live_modules, live_contexts;
+static int levels[8], level_count;
+static char last_image[1 << 16];
+
+long fake_live(void) { return live_memory + live_modules + live_contexts; }
+int fake_depth(void) { return depth; }
+const char *fake_last_image(void) { return last_image; }
+
+static int number(const char *name, int otherwise) {
+  const char *text = getenv(name);
+  return text && *text ? atoi(text) : otherwise;
+}
+
+CUresult cuInit(unsigned int flags) {
+  const char *text = getenv("FAKE_CUDA_LEVELS");
+  int failed = number("FAKE_CUDA_INIT", 0);
+  (void)flags;
+  if (failed) return failed;
+  started = 1;
+  level_count = 0;
+  for (text = text ? text : "90"; *text && level_count < 8; text += *text == ',') {
+    char *end;
+    levels[level_count++] = (int)strtol(text, &end, 10);
+    if (end == text) {
+      level_count--;
+      break;
+    }
+    text = end;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDriverGetVersion(int *version) {
+  *version = number("FAKE_CUDA_VERSION", 13000);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **text) {
+  *text = error == NOT_INITIALIZED ? "CUDA_ERROR_NOT_INITIALIZED" : error == INVALID_PTX ? "CUDA_ERROR_INVALID_PTX" : "CUDA_ERROR_FAKE";
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text) {
+  (void)error;
+  *text = "a fake failure";
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *count) {
+  *count = level_count;
+  return started ? CUDA_SUCCESS : NOT_INITIALIZED;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+  *device = ordinal + 100;
+  return ordinal >= 0 && ordinal < level_count ? CUDA_SUCCESS : INVALID_VALUE;
+}
+
+CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
+  (void)snprintf(name, (size_t)length, "Fake %d", levels[device - 100]);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
+  int level = levels[device - 100];
+  *value = 1024;
+  if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) *value = level / 10;
+  if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) *value = level % 10;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device) {
+  (void)device;
+  *bytes = (size_t)1 << 37;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  live_contexts++;
+  *context = (CUcontext)(uintptr_t)device;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  (void)device;
+  live_contexts--;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  (void)context;
+  depth++;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *context) {
+  *context = NULL;
+  if (depth-- > 0) return CUDA_SUCCESS;
+  depth = 0;
+  return INVALID_CONTEXT;
+}
+
+#define CURRENT if (depth < 1) return INVALID_CONTEXT
+
+CUresult cuStreamSynchronize(CUstream stream) {
+  CURRENT;
+  (void)stream;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count, CUjit_option *options,
+                            void **values) {
+  const char *version = strstr(image, ".version ");
+  CURRENT;
+  (void)snprintf(last_image, sizeof last_image, "%s", (const char *)image);
+  if (version == NULL) {
+    for (unsigned int k = 0; k < count; k++)
+      if (options[k] == CU_JIT_ERROR_LOG_BUFFER) strcpy(values[k], "ptxas application ptx input, line 1; fatal : no .version");
+    return INVALID_PTX;
+  }
+  *module = (CUmodule)strdup(image);
+  live_modules++;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+  CURRENT;
+  free((void *)module);
+  live_modules--;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+  CURRENT;
+  if (strcmp(name, "saxpy") != 0 || strstr((const char *)module, name) == NULL) return NOT_FOUND;
+  *function = (CUfunction)(uintptr_t)module;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
+  CURRENT;
+  if (bytes == 0) return INVALID_VALUE;
+  *pointer = (CUdeviceptr)(uintptr_t)malloc(bytes);
+  live_memory++;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr pointer) {
+  CURRENT;
+  free((void *)(uintptr_t)pointer);
+  live_memory--;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
+  CURRENT;
+  memcpy((void *)(uintptr_t)to, from, bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
+  CURRENT;
+  memcpy(to, (void *)(uintptr_t)from, bytes);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,
+                        CUstream stream, void **parameters, void **extra) {
+  const float *x = *(float **)parameters[0], *y = *(float **)parameters[1];
+  float *out = *(float **)parameters[2], a;
+  uint32_t n;
+  CURRENT;
+  (void)function, (void)shared, (void)stream, (void)extra;
+  if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x == 0 || block_y != 1 || block_z != 1) return INVALID_VALUE;
+  memcpy(&a, parameters[3], 4);
+  memcpy(&n, (char *)parameters[3] + 4, 4);
+  for (uint64_t i = 0; i < (uint64_t)grid_x * block_x && i < n; i++) out[i] = a * x[i] + y[i];
+  return CUDA_SUCCESS;
+}
