@@ -77,7 +77,7 @@ class HostLane:
 
     def link(self, link: LinkRequest) -> LanePlan:
         """Return the actions of one link or archive."""
-        _refuse_offload(link.request)
+        _refuse_offload(link.request, link.args)
         compiler, tool = chosen(link.request)
         return plan_link(link, compiler, tool)
 
@@ -159,8 +159,9 @@ def _refuse_modules(request: LaneRequest) -> None:
         )
 
 
-def _refuse_offload(request: LaneRequest) -> None:
+def _refuse_offload(request: LaneRequest, ldflags: tuple[str, ...] = ()) -> None:
     given = [("cflags", flag) for flag in request.cflags] + [("cxxflags", flag) for flag in request.cxxflags]
+    given += [("ldflags", flag) for flag in ldflags]
     given += [("flags", flag) for flag in list_option("host", request, "flags")]
     given += [(unit.path, flag) for unit in request.units for flag in unit.flags]
     wrong = [(place, flag) for place, flag in given if is_offload(flag)]
