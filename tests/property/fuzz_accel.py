@@ -5,6 +5,7 @@ Runs under atheris; :func:`one` alone is what the seeded sample of the suite cal
 
 from __future__ import annotations
 
+import inspect
 import sys
 
 from atoll.accel import ANY_WORD, AccelSet
@@ -52,8 +53,19 @@ def _told(error: AccelError, text: str) -> None:
     as_json(diagnostic)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Fuzz until told to stop, with coverage of the two parsers to lead the way."""
     import atheris
 
+    from atoll.accel import cfg, parse
+
+    for module, scanner in ((parse, parse._Scanner), (cfg, cfg._Scanner)):
+        for name, step in vars(scanner).items():
+            if inspect.isfunction(step) and step.__module__ == module.__name__:
+                setattr(scanner, name, atheris.instrument_func(step))
     atheris.Setup(sys.argv, one)
     atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
