@@ -11,24 +11,26 @@ from collections.abc import Iterable
 
 from atoll.accel import AccelSet, Entry, Floor, Version
 from atoll.artifact import Fact, Finding
+from atoll.errors import AccelError
 
 HOST = "abi."
 _VERSION = re.compile(r"\d{1,9}(\.\d{1,9}){0,7}")
-_BACKEND = re.compile(r"[a-z]([a-z_-]*[a-z])?")
-_ARCH = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.:+-]*[A-Za-z0-9+-])?")
+_WORD = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+LONGEST = 128
 
 
 def fault(finding: Finding) -> str | None:
     """Return why a finding cannot enter a set, or None where it can."""
     if not finding.backend:
         return finding.note or "device code of an unknown form"
-    if not _BACKEND.fullmatch(finding.backend) or len(finding.backend) > 64:
-        return f"a backend that no set can spell: {finding.backend[:64]!r}"
-    if finding.arch and (not _ARCH.fullmatch(finding.arch) or len(finding.arch) > 128):
-        return f"an architecture that no set can spell: {finding.arch[:64]!r}"
-    for value in (finding.version, finding.floor):
-        if value and not _VERSION.fullmatch(value):
-            return f"a version that no set can spell: {value[:64]!r}"
+    if max(map(len, (finding.backend, finding.arch, finding.version, finding.floor))) > LONGEST:
+        return f"a text that no set can spell: over {LONGEST} characters"
+    if finding.floor_word and not _WORD.fullmatch(finding.floor_word):
+        return f"a floor that no set can spell: {finding.floor_word!r}"
+    try:
+        _entry(finding.backend, [finding])
+    except AccelError as error:
+        return f"a text that no set can spell: {error.diagnostics[0].message}"
     return None
 
 
@@ -42,19 +44,19 @@ def accel(findings: Iterable[Finding]) -> AccelSet:
 
 
 def _entry(backend: str, findings: list[Finding]) -> Entry:
-    versions = [_version(item.version) for item in findings if item.version]
-    floors = [(_version(item.floor), item.floor_word) for item in findings if item.floor]
-    least = min(floors, key=lambda item: item[0].parts) if floors else None
+    versions = [Version.parse(item.version) for item in findings if item.version]
+    floors = [(Version.parse(item.floor), item.floor_word) for item in findings if item.floor]
+    least = min(floors, key=lambda item: _order(item[0])) if floors else None
     return Entry(
         backend=backend,
-        version=max(versions, key=lambda item: item.parts) if versions else None,
+        version=max(versions, key=_order) if versions else None,
         archs=tuple(sorted({item.arch for item in findings if item.arch}, key=natural)),
         floor=Floor(least[0], least[1] or "floor") if least else None,
     )
 
 
-def _version(text: str) -> Version:
-    return Version(tuple(int(piece) for piece in text.split(".")))
+def _order(version: Version) -> tuple[tuple[int, ...], str]:
+    return version.parts, version.text
 
 
 def natural(text: str) -> tuple[tuple[int, int | str], ...]:

@@ -47,24 +47,22 @@ class Packed:
 
 
 def pack_tree(
-    folder: Path,
+    tree: Path,
     metadata: Metadata,
     out: Path,
     *,
     declared: AccelSet | None = None,
     rules: Mapping[str, BackendRules] | None = None,
-    package: str = "",
     asked_platform: str = "",
 ) -> Packed:
-    """Measure a package's folder, check it, and write the wheel.
+    """Measure a built tree, check it, and write the wheel.
 
     Args:
-        folder: The built package's folder, whose content becomes ``PACKAGE/…``.
+        tree: A folder that holds what is to lie in ``site-packages``.
         metadata: What METADATA says.
         out: Where the wheel is written.
         declared: The set the build declares; None where it declares nothing.
         rules: What the lanes know of their backends.
-        package: The name of the folder in the wheel; the folder's own.
         asked_platform: A platform tag to be held; computed where empty.
 
     Raises:
@@ -72,8 +70,8 @@ def pack_tree(
             the module that import loads needs a vendor's library.
         UsageError: Where tree, metadata or tag cannot be.
     """
-    files = tree_files(folder, package or folder.name)
-    found = _named(report(folder), folder, package or folder.name)
+    files = tree_files(tree)
+    found = _named(report(tree), tree)
     faults = [*_unknown(found), *_vendor(found), *_different(found, declared, rules or {})]
     if faults:
         raise ArtifactMismatchError(*faults)
@@ -94,18 +92,18 @@ def pack_tree(
     )
 
 
-def _named(found: Report, folder: Path, package: str) -> Report:
+def _named(found: Report, tree: Path) -> Report:
     """Return the report with members named as in the wheel."""
-    start = f"{folder}/"
+    start = f"{tree}/"
 
     def inside(name: str) -> str:
-        return f"{package}/{name.removeprefix(start)}"
+        return name.removeprefix(start)
 
     measured = found.measured
     return Report(
         measured=replace(
             measured,
-            path=package,
+            path=tree.name,
             findings=tuple(replace(item, member=inside(item.member)) for item in measured.findings),
             unread=tuple((inside(name), reason) for name, reason in measured.unread),
         ),

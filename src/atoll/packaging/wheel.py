@@ -35,21 +35,21 @@ class Written:
     packed: int
 
 
-def tree_files(folder: Path, package: str) -> dict[str, Path]:
-    """Return the files of a package's folder by their name in the wheel, sorted.
+def tree_files(tree: Path) -> dict[str, Path]:
+    """Return the files of a tree by their name in the wheel, sorted.
 
     Raises:
         UsageError: Where the tree holds a link or a special file, a name no wheel can carry, or nothing.
     """
-    found = dict(_below(folder, package))
+    found = dict(_below(tree, "")) if tree.is_dir() else {}
     if not found:
-        raise UsageError(_tree(folder, "it holds no file"))
+        raise UsageError(_tree(tree, "it holds no file"))
     return dict(sorted(found.items()))
 
 
 def _below(folder: Path, prefix: str) -> Iterator[tuple[str, Path]]:
     for entry in sorted(os.scandir(folder), key=lambda item: item.name):
-        path, name = Path(entry.path), f"{prefix}/{entry.name}"
+        path, name = Path(entry.path), f"{prefix}{entry.name}"
         if entry.name in _LEFT_OUT or entry.name.endswith(".pyc"):
             continue
         if not entry.name.isprintable() or "\\" in entry.name:
@@ -57,7 +57,7 @@ def _below(folder: Path, prefix: str) -> Iterator[tuple[str, Path]]:
         if entry.is_symlink() or not (entry.is_dir() or entry.is_file()):
             raise UsageError(_tree(path, "it is a link or a special file"))
         if entry.is_dir():
-            yield from _below(path, name)
+            yield from _below(path, f"{name}/")
         else:
             yield name, path
 

@@ -29,8 +29,10 @@ class FatBinaryReader:
 
     def recognises(self, blob: Blob) -> bool:
         """Tell by section, by the kind of an embedded kernel, or by the first bytes."""
-        if blob.kind in _SECTIONS or blob.kind.startswith(("device:cuda:", "offload:cuda", "offload:nvptx")):
+        if blob.kind in _SECTIONS or blob.kind.startswith("device:cuda:"):
             return True
+        if blob.kind.startswith("offload:"):
+            return "nvptx" in blob.kind
         if blob.kind in ("", "embedded:elf", "embedded:fatbin", "embedded:ptx"):
             return _form(blob.data) is not None
         return False
@@ -45,7 +47,7 @@ class FatBinaryReader:
         elif form == "ptx":
             yield ptx_finding(bytes(blob.data[:_LOOK]), blob.name)
         else:
-            arch = blob.kind.rpartition(":")[2] if blob.kind.startswith("offload:") else ""
+            arch = blob.kind.rpartition("|")[2] if blob.kind.startswith("offload:") else ""
             note = f"neither machine code nor PTX{f', made for {arch}' if arch else ''}"
             yield Finding(member=blob.name, backend="", note=note)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from atoll.artifact import Fact, Finding
 from atoll.plugin import Blob, Member
-from atoll_plugins.formats.elf_file import Elf, Section, machine_of, needed, needed_versions, parse
+from atoll_plugins.formats.elf_file import MAGIC, Elf, Section, machine_of, needed, needed_versions, parse
 from atoll_plugins.formats.libraries import of_vendor
 from atoll_plugins.formats.parse import forget
 
@@ -52,8 +52,10 @@ class ElfReader:
 
     def recognises(self, blob: Blob) -> bool:
         """Tell whether it is an ELF file whose machine no device reader claims."""
+        if blob.kind or blob.data[:4] != MAGIC:
+            return False
         machine = machine_of(blob.data)
-        return machine is not None and (machine in HOSTS or not _claimed(machine))
+        return machine is None or machine in HOSTS or not _claimed(machine)
 
     def read(self, blob: Blob) -> Iterator[Member | Finding | Fact]:
         """Give the parts with device code, and the libraries and symbol versions it needs."""
@@ -94,15 +96,15 @@ def _section(elf: Elf, section: Section) -> Iterator[Member]:
         kind = f"section:{section.name}"
         yield Member(Blob(name=f"{elf.name}!{section.name}", data=elf.body(section), kind=kind))
     elif section.loaded and not section.executable and section.size:
-        yield from _embedded(elf, section, elf.body(section))
+        yield from embedded(elf.body(section), f"{elf.name}!{section.name}", elf.order)
 
 
-def _embedded(elf: Elf, section: Section, body: memoryview) -> Iterator[Member]:
+def embedded(body: memoryview, name: str, order: str) -> Iterator[Member]:
+    """Give the places of constant data where device code starts, each named by its offset."""
     for kind, at in _words(body):
-        start = _start(kind, at, body, elf.order)
+        start = _start(kind, at, body, order)
         if start is not None:
-            name = f"{elf.name}!{section.name}+{start:#x}"
-            yield Member(Blob(name=name, data=body[start:], kind=f"embedded:{kind}"))
+            yield Member(Blob(name=f"{name}+{start:#x}", data=body[start:], kind=f"embedded:{kind}"))
 
 
 def _words(body: memoryview) -> Iterator[tuple[str, int]]:

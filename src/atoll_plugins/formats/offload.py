@@ -16,7 +16,8 @@ from atoll_plugins.formats.parse import broken, c_text, part, unpack
 BUNDLE, COMPRESSED, BINARY = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", b"\x10\xff\x10\xad"
 _SECTIONS = ("section:.llvm.offloading", "section:.hip_fatbin", "section:.hipFatBin")
 ENTRY_LIMIT = 1 << 16
-_PRODUCERS = {1: "openmp", 2: "cuda", 3: "hip", 4: "sycl"}
+# OffloadKind; HIP was 3 up to LLVM 19.
+_PRODUCERS = {1: "openmp", 2: "cuda", 3: "hip", 4: "hip", 8: "sycl"}
 _HOST = ("host-", "host")
 
 

@@ -56,9 +56,10 @@ class SpirvReader:
 
     def recognises(self, blob: Blob) -> bool:
         """Tell by kind or by the magic word."""
-        if blob.kind in ("embedded:spirv",) or blob.kind.endswith(":spirv"):
+        if blob.kind.endswith(":spirv"):
             return True
-        return blob.kind in ("", "offload") and blob.data[:4] in (MAGIC, SWAPPED)
+        plain = not blob.kind or blob.kind.startswith("offload:")
+        return plain and blob.data[:4] in (MAGIC, SWAPPED)
 
     def read(self, blob: Blob) -> Iterator[Member | Finding | Fact]:
         """Give the backend, its least version, and what the device must support."""
