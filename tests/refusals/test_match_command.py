@@ -121,6 +121,7 @@ def test_a_package_that_gets_nothing_exits_1_whatever_the_others_get(match: Comm
         (("--want", ""), "ATL0112"),
         (("--want", "cuda,"), "ATL0107"),
         (("--want", "cuda", "--no-accel"), "ATL0119"),
+        (("--want", "cuda13.0+{sm_90f}"), "ATL0118"),
         (("--abi", "nothing at all"), "ATL0401"),
     ],
 )

@@ -15,6 +15,7 @@ from typing import Protocol
 from atoll.accel.levels import covers as default_covers
 from atoll.accel.levels import floor_level, meets
 from atoll.accel.terms import AccelSet, DeviceFacts, Entry, Version
+from atoll.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,20 @@ class BackendRules(Protocol):
     def provides(self, target: Entry, arch: str) -> bool | None:
         """Tell whether a target of one arch, or of its floor alone, meets `arch` as a floor."""
         ...
+
+
+def refused_entries(
+    accel: AccelSet, rules: Mapping[str, BackendRules], source: str = "<accel>"
+) -> tuple[Diagnostic, ...]:
+    """Return a diagnostic for each entry of an asked set that its lane refuses."""
+    found = []
+    for entry in accel:
+        refused = rules[entry.backend].check(entry) if entry.backend in rules else None
+        if refused is not None:
+            reason, hint = refused
+            notes = (f"the entry: {entry}", f"from: {source}")
+            found.append(Diagnostic(code="ATL0118", message=reason, notes=notes, hint=hint))
+    return tuple(found)
 
 
 Covers = Callable[[Entry, str], bool]

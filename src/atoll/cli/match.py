@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from atoll.accel import BackendRules
     from atoll.artifact import BuildRequest, Choice, Index, Verdict
     from atoll.diagnostics import Diagnostic
 
@@ -28,6 +30,7 @@ def command(indexes: tuple[str, ...], want: str | None, no_accel: bool, abi: str
 
     request = _request(want, no_accel=no_accel, abi=abi)
     rules = backend_rules()
+    _check(request, rules)
     session = _Session(request)
     for index in _grouped(session.load(indexes)):
         session.one(index, rules)
@@ -57,6 +60,16 @@ def _request(want: str | None, *, no_accel: bool, abi: str) -> BuildRequest:
     if no_accel:
         return BuildRequest(accel=AccelSet(), abi=tag)
     return BuildRequest(accel=None if want is None else parse_option(want, option="--want"), abi=tag)
+
+
+def _check(request: BuildRequest, rules: Mapping[str, BackendRules]) -> None:
+    """Refuse an asked entry that its lane knows to name nothing."""
+    from atoll.accel import refused_entries
+    from atoll.errors import UsageError
+
+    refused = refused_entries(request.accel, rules, "<--want>") if request.accel else ()
+    if refused:
+        raise UsageError(*refused)
 
 
 def _load(path: Path) -> Index:
