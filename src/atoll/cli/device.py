@@ -36,7 +36,7 @@ def list_(device: str | None, as_data: bool) -> None:
         _print_json(data, problems)
     else:
         for info in found:
-            click.echo(f"{str(info):12} {info.name}{'  (software)' if info.software else ''}")
+            click.echo(f"{info!s:12} {info.name}{'  (software)' if info.software else ''}")
         for status in statuses:
             if not status.devices and device is None:
                 click.echo(f"{status.name}: {status.reason}; {status.fix}", err=True)

@@ -83,7 +83,7 @@ class DriverDevice(Protocol):
         ...
 
     def release(self, handle: int) -> None:
-        """Free a buffer."""
+        """Free a buffer; harmless when repeated, and on a closed device."""
         ...
 
     def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:

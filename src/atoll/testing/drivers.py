@@ -206,11 +206,13 @@ def a_hundred_launches_leave_nothing_behind(case: DriverCase) -> None:
     """Allocate, launch and release a hundred times; loaded code may be dropped and loaded again."""
     with case.opened() as device:
         x = numbers(200)
+        loaded = [device.load(case.code)]
         for turn in range(100):
-            code = device.load(case.code) if turn % 25 == 0 else code
-            out = launch(device, code, float(turn), x, x)
+            if turn % 25 == 24:
+                loaded[0] = device.load(case.code)
+            out = launch(device, loaded[0], float(turn), x, x)
             assert list(out) == [(turn + 1) * item for item in x], f"turn {turn} is wrong"
-        del code
+        loaded.clear()
         gc.collect()
 
 
@@ -265,16 +267,17 @@ def two_opens_are_independent(case: DriverCase) -> None:
 
 
 def a_closed_device_refuses(case: DriverCase) -> None:
-    """Closing twice is harmless; any later use is a DeviceError, also of code loaded before."""
+    """Closing twice and releasing are harmless; any other use is a DeviceError, also of code loaded before."""
     device = case.driver.open(case.index)
-    code = device.load(case.code)
+    loaded = [device.load(case.code)]
     handle = device.allocate(64)
     device.close()
     device.close()
+    device.release(handle)
     uses: tuple[Callable[[], object], ...] = (
         lambda: device.allocate(4),
         lambda: device.upload(handle, memoryview(b"abcd")),
-        lambda: device.launch(code, (1, 1, 1), GROUP, ()),
+        lambda: device.launch(loaded[0], (1, 1, 1), GROUP, ()),
         device.wait,
     )
     for number, use in enumerate(uses):
@@ -283,7 +286,7 @@ def a_closed_device_refuses(case: DriverCase) -> None:
         except DeviceError:
             continue
         raise AssertionError(f"use {number} of a closed device was let through")
-    del code
+    loaded.clear()
     gc.collect()
 
 

@@ -109,8 +109,8 @@ class CpuDevice:
             return self._buffers.add(_Memory(size), size)
 
     def release(self, handle: int) -> None:
-        """Free a buffer."""
-        with self._using():
+        """Free a buffer; harmless on a closed device."""
+        with self._lock:
             self._buffers.pop(handle)
 
     def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:

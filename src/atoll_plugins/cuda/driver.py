@@ -116,11 +116,12 @@ class CudaDevice:
             return self._buffers.add(pointer[0], size)
 
     def release(self, handle: int) -> None:
-        """Free a buffer, after all launched work."""
-        with self._current():
+        """Free a buffer, after all launched work; nothing is left to free of a closed device."""
+        with self._lock:
             pointer = self._buffers.pop(handle)
-            if pointer is not None:
-                self._check("cuMemFree", self._cu.cuMemFree_v2(pointer))
+            if pointer is not None and self._open and os.getpid() == self._process:
+                with self._current():
+                    self._check("cuMemFree", self._cu.cuMemFree_v2(pointer))
 
     def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:
         """Copy host bytes into a buffer."""

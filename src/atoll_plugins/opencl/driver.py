@@ -147,10 +147,10 @@ class OpenClDevice:
             return self._buffers.add(buffer, size)
 
     def release(self, handle: int) -> None:
-        """Free a buffer."""
-        with self._using():
+        """Free a buffer; nothing is left to free of a closed device."""
+        with self._lock:
             buffer = self._buffers.pop(handle)
-            if buffer is not None:
+            if buffer is not None and self._open and os.getpid() == self._process:
                 self._cl.clReleaseMemObject(buffer)
 
     def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:

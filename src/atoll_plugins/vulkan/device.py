@@ -259,12 +259,13 @@ class VulkanDevice:
         self._maker.destroy("vkFreeMemory", buffer.memory)
 
     def release(self, handle: int) -> None:
-        """Free a buffer, after all launched work."""
-        with self._using():
-            self._settle()
-            buffer = self._buffers.pop(handle)
-            if buffer is not None:
-                self._free(buffer)
+        """Free a buffer, after all launched work; nothing is left to free of a closed or lost device."""
+        with self._lock:
+            if self._open and self._usable():
+                self._settle()
+                buffer = self._buffers.pop(handle)
+                if buffer is not None:
+                    self._free(buffer)
 
     def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:
         """Copy host bytes into a buffer."""
@@ -390,7 +391,10 @@ class VulkanDevice:
             said = f"{result}, after {WAIT_SECONDS} seconds" if result == _TIMEOUT else str(result)
             raise faults.call_failed("vkWaitForFences", said, self.info.name)
         flight, self._flight = self._flight, None
-        self._check("vkResetFences", vk.vkResetFences(device, 1, fences))
+        result = vk.vkResetFences(device, 1, fences)
+        if result:  # a fence that stays signalled would let the next launch through before it ran
+            self._lost = "its fence could not be reset"
+        self._check("vkResetFences", result)
         self._retire(flight)
 
     def _retire(self, flight: _Flight) -> None:

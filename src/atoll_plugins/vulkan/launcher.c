@@ -506,8 +506,10 @@ static int vk_submit(atoll_text *reason) {
       return atoll_say(reason, "%s did not finish in %d seconds", vk_state.facts.name, (int)VK_WAIT_SECONDS);
     return vk_failed(reason, "vkWaitForFences", code);
   }
-  VK_TRY(vk.vkResetFences(vk_state.device, 1, &vk_state.fence), "vkResetFences");
-  return 0;
+  code = vk.vkResetFences(vk_state.device, 1, &vk_state.fence);
+  if (code == VK_SUCCESS) return 0;
+  vk_state.lost = 1; /* a fence that stays signalled would let the next launch through before it ran */
+  return vk_failed(reason, "vkResetFences", code);
 }
 
 /* Free what only the launch itself needed, once it is done: the descriptors and the block's buffer. */
