@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from atoll.kernels.surface import log as log
     from atoll.kernels.surface import log2 as log2
     from atoll.kernels.surface import num_groups as num_groups
-    from atoll.kernels.surface import pow as pow
+    from atoll.kernels.surface import pow as pow  # noqa: A004
     from atoll.kernels.surface import rint as rint
     from atoll.kernels.surface import rsqrt as rsqrt
     from atoll.kernels.surface import shared as shared
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from atoll.kernels.surface import tanh as tanh
     from atoll.kernels.surface import trunc as trunc
     from atoll.runtime import devices as devices
-    from atoll.runtime import open as open
+    from atoll.runtime import open as open  # noqa: A004
 
 _SCALARS = "bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 view"
 _SURFACE = (

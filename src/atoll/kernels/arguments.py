@@ -84,10 +84,10 @@ class ArrayArgument:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The arguments of one launch: the arrays in order, and the bits of each scalar by name."""
+    """The arguments of one launch: the arrays in order, and each scalar's value by name."""
 
     arrays: tuple[ArrayArgument, ...]
-    scalars: dict[str, int]
+    scalars: dict[str, bool | int | float]
 
 
 def check(kernel: Kernel, arguments: Sequence[Any]) -> Checked:
@@ -107,13 +107,13 @@ def check(kernel: Kernel, arguments: Sequence[Any]) -> Checked:
     used = accesses(kernel)
     faults: list[Diagnostic] = []
     arrays: list[ArrayArgument] = []
-    scalars: dict[str, int] = {}
+    scalars: dict[str, bool | int | float] = {}
     for param, value in zip(kernel.params, arguments, strict=True):
         try:
             if isinstance(param.type, View):
                 arrays.append(_array(param, param.type, value, used[param.name] != "read"))
             else:
-                scalars[param.name] = bits_of(param.type, scalar_value(param, value))
+                scalars[param.name] = scalar_value(param, value)
         except LaunchError as error:
             faults += error.diagnostics
     if faults:
@@ -146,7 +146,7 @@ def scalar_value(param: Parameter, value: Any) -> bool | int | float:
     """
     scalar = param.type
     assert isinstance(scalar, Scalar)
-    plain = value.value if isinstance(value, Typed) else value
+    plain: Any = value.value if isinstance(value, Typed) else value
     if hasattr(plain, "dtype") and getattr(plain, "ndim", 1) == 0:
         plain = plain.item()
     if isinstance(plain, bool) != (scalar == BOOL) or not isinstance(plain, bool | int | float):
@@ -235,7 +235,7 @@ def regions(arrays: Sequence[ArrayArgument]) -> tuple[Region, ...]:
             merged.append(Region(item.low, item.high, item.written))
     for item in arrays:
         region = region_of(merged, item)
-        if (item.first - region.low) % item.itemsize:
+        if item.high > item.low and (item.first - region.low) % item.itemsize:
             raise LaunchError(
                 _fault(
                     f"the argument `{item.name}` overlaps another one at a part of an element",

@@ -114,11 +114,20 @@ class KernelFunction:
 
         return grid(self, key)
 
-    def python(self, shape: Sizes, *, block: Sizes | None = None, seed: int = 0) -> OracleLaunch:
-        """Return a launch in the oracle: the body in CPython over typed scalars, the same indices."""
+    def python(
+        self, shape: Sizes, *, block: Sizes | None = None, seed: int = 0, races: bool = False
+    ) -> OracleLaunch:
+        """Return a launch in the oracle: the body in CPython over typed scalars, the same indices.
+
+        Args:
+            shape: The domain, as for :meth:`over`.
+            block: The work-group size, as for :meth:`over`.
+            seed: Orders the groups, and the work-items between barriers.
+            races: Look for races, which takes longer.
+        """
         from atoll.kernels.oracle import OracleLaunch
 
-        return OracleLaunch.over(self, shape, block=block, seed=seed)
+        return OracleLaunch.over(self, shape, block=block, seed=seed, races=races)
 
     def show(self, target: str, stage: str | None = None) -> str | bytes:
         """Return a stage of compilation: text as `str`, a binary as `bytes`.

@@ -5,17 +5,16 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaunchError
 from atoll.ir import Kernel, LaunchLayout, has_barrier
-from atoll.kernels.arguments import ArrayArgument, Checked, Region, check, region_of, regions
-from atoll.kernels.block import parameter_block
+from atoll.kernels.arguments import Checked, Region, check, region_of, regions
 from atoll.kernels.definition import KernelFunction, Sizes, block_sizes
 
 if TYPE_CHECKING:
-    from atoll.plugin import DriverDevice, Executable
+    from atoll.plugin import Argument, DriverDevice, Executable
 
 Triple = tuple[int, int, int]
 #: The block that serves a domain of one, two or three dimensions where nobody says which.
@@ -122,9 +121,9 @@ class Done:
     """
 
     device: str
-    _device: DriverDevice | None = None
-    _buffers: list[tuple[int, Region]] = field(default_factory=list)
-    _checked: Checked | None = None
+    _device: DriverDevice | None = field(default=None, repr=False)
+    _buffers: list[tuple[int, Region]] = field(default_factory=list, repr=False)
+    _checked: Checked | None = field(default=None, repr=False)
 
     def wait(self) -> Done:
         """Block until the launch is done, then copy what it wrote back; harmless when repeated."""
@@ -189,6 +188,7 @@ def _start(
     found: Sequence[Region],
 ) -> None:
     from atoll.plugin import BufferArgument, ScalarArgument
+    from atoll.runtime.pack import pack_block
 
     handles: dict[Region, int] = {}
     for region in found:
@@ -200,14 +200,22 @@ def _start(
         BufferArgument(handles[region_of(found, item)], access)
         for item, access in zip(checked.arrays, layout.access, strict=True)
     ]
-    offsets = {item.name: _offset(item, found) for item in checked.arrays}
-    block = parameter_block(layout, shape.domain, checked, offsets)
-    arguments = (*buffers, ScalarArgument(block, 8)) if block else tuple(buffers)
+    block = pack_block(layout, _fields(shape, checked, found))
+    scalars = (ScalarArgument(block, 8),) if block else ()
+    arguments: tuple[Argument, ...] = (*buffers, *scalars)
     device.launch(executable, shape.groups, shape.block, arguments)
 
 
-def _offset(item: ArrayArgument, found: Sequence[Region]) -> int:
-    return (item.first - region_of(found, item).low) // item.itemsize
+def _fields(shape: Shape, checked: Checked, found: Sequence[Region]) -> dict[str, bool | int | float]:
+    """Return the values of the parameter block by path (launch ABI 1)."""
+    fields: dict[str, bool | int | float] = dict(checked.scalars)
+    fields |= {f"domain.{axis}": size for axis, size in enumerate(shape.domain)}
+    for item in checked.arrays:
+        fields[f"{item.name}.offset"] = (item.first - region_of(found, item).low) // item.itemsize
+        for axis, (size, stride) in enumerate(zip(item.sizes, item.strides, strict=True)):
+            fields[f"{item.name}.size.{axis}"] = size
+            fields[f"{item.name}.stride.{axis}"] = stride
+    return fields
 
 
 def _memory(region: Region) -> memoryview:
@@ -218,10 +226,15 @@ def _memory(region: Region) -> memoryview:
 
 def open_device(device: object) -> DriverDevice:
     """Return an open device from a name, an open device, or None for the default."""
-    from atoll import runtime
+    if device is None or isinstance(device, str):
+        from atoll import runtime
 
-    opened = runtime.open(device) if device is None or isinstance(device, str) else device
-    return getattr(opened, "driver_device", opened)  # type: ignore[no-any-return]
+        return runtime.open(device)
+    if hasattr(device, "launch") and hasattr(device, "info"):
+        return cast("DriverDevice", device)
+    raise LaunchError(
+        _refusal(f"{device!r} is no device", hint='name one, as `device="cpu"`, or pass `atoll.open(…)`')
+    )
 
 
 def executable_for(

@@ -210,7 +210,7 @@ def limits(scalar: Scalar) -> tuple[int, int]:
 
 def typed(value: Any, scalar: Scalar) -> Any:
     """Give a weak value this type; a bool and a typed value stay what they are."""
-    if isinstance(value, Typed) or isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, Typed | bool) or not isinstance(value, int | float):
         return value
     return make(scalar, convert(value, scalar))
 
@@ -295,6 +295,7 @@ class bool_(Typed):  # noqa: N801 - the surface's word
     scalar = BOOL
 
     def __new__(cls, value: Any = False) -> bool:  # type: ignore[misc]
+        """Return a Python bool."""
         return bool(convert(value, BOOL))
 
 

@@ -80,7 +80,9 @@ def shared(element: type[Typed], length: int) -> Any:
 
 def _atomic(op: ops.AtomicOp) -> Callable[..., Any]:
     def atomic(view: Any, index: Any, value: Any, *, order: str = "relaxed", scope: str = "device") -> Any:
-        return _item(f"atomic_{op}").atomic(op, view, index, value)
+        item = _item(f"atomic_{op}")
+        _known(order, scope)
+        return item.atomic(op, view, index, value)
 
     name = "atomic_exchange" if op is ops.AtomicOp.EXCHANGE else f"atomic_{op}"
     atomic.__name__ = atomic.__qualname__ = name
@@ -101,9 +103,14 @@ def atomic_compare_exchange(
     view: Any, index: Any, expected: Any, value: Any, *, order: str = "relaxed", scope: str = "device"
 ) -> Any:
     """Write `value` where the element equals `expected`, indivisibly; return the old value."""
-    return _item("atomic_compare_exchange").atomic(
-        ops.AtomicOp.COMPARE_EXCHANGE, view, index, value, expected
-    )
+    item = _item("atomic_compare_exchange")
+    _known(order, scope)
+    return item.atomic(ops.AtomicOp.COMPARE_EXCHANGE, view, index, value, expected)
+
+
+def _known(order: str, scope: str) -> None:
+    """Check the words; the oracle runs one work-item at a time, so every order holds."""
+    ops.Order(order), ops.Scope(scope)
 
 
 def _math(op: ops.Math, name: str, text: str) -> Callable[..., Any]:

@@ -18,9 +18,16 @@ CTYPES = {
     "f32": "float", "f64": "double",
 }  # fmt: skip
 #: Names that a C function of ours cannot have: keywords, what the generated file uses, C's own functions.
-C_WORDS = frozenset(
-    ["auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "false", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "true", "typedef", "union", "unsigned", "void", "volatile", "while", "and", "or", "not", "xor", "main", "NULL", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "size_t", "atoll_block_", "atoll_codes_", "atoll_code_", "atoll_args_", "atoll_launch_", "atoll_value_", "atoll_text_", "abs", "fabs", "sqrt", "exp", "exp2", "log", "log2", "log10", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "round", "rint", "fma", "fmin", "fmax", "fmod", "gamma", "erf", "index", "memcpy", "memset", "printf", "snprintf", "scanf", "remove", "rename"]
-)
+_C_WORDS = """
+auto bool break case char const continue default do double else enum extern false float for goto if
+inline int long register restrict return short signed sizeof static struct switch true typedef union
+unsigned void volatile while and or not xor main NULL
+int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t
+atoll_block_ atoll_codes_ atoll_code_ atoll_args_ atoll_launch_ atoll_value_ atoll_text_
+abs fabs sqrt exp exp2 log log2 log10 pow sin cos tan asin acos atan sinh cosh tanh floor ceil trunc
+round rint fma fmin fmax fmod gamma erf index memcpy memset printf snprintf scanf remove rename
+"""
+C_WORDS = frozenset(_C_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,13 @@ import math
 import types
 from collections.abc import Callable
 
-from atoll.ir import I64, Scalar, SharedArray
+from atoll.ir import I64, Scalar, SharedArray, ops
 from atoll.ir import nodes as n
-from atoll.ir import ops
 from atoll.kernels import surface
 from atoll.kernels.definition import DeviceFunction, KernelFunction
 from atoll.kernels.front.convert import cast, coerce, expression, note_type, together
 from atoll.kernels.front.convert import literal as typed_literal
-from atoll.kernels.front.expressions import element_place, in_order, lower, simple, view_size
+from atoll.kernels.front.expressions import element_place, in_order, lower, view_size
 from atoll.kernels.front.inline import inline
 from atoll.kernels.front.state import State
 from atoll.kernels.front.values import (
@@ -25,7 +24,6 @@ from atoll.kernels.front.values import (
     ViewValue,
     Weak,
     described,
-    is_expression,
 )
 from atoll.kernels.scalars import CLASSES, Typed
 
@@ -106,8 +104,8 @@ def _unknown(state: State, node: ast.Call, target: object, name: str) -> Excepti
             hint=f"put `@atoll.device` above `def {target.__name__}`",
         )
     hashable = type(target).__hash__ is not None
-    hint = _INSTEAD.get(target) if hashable else None
-    return state.error("ATL0711", f"a kernel cannot call `{name}`", node.func, hint=hint)
+    instead = _INSTEAD.get(target) if hashable else None
+    return state.error("ATL0711", f"a kernel cannot call `{name}`", node.func, hint=instead)
 
 
 def arguments(state: State, node: ast.Call, least: int, most: int | None = None) -> list[ast.expr]:
@@ -155,24 +153,22 @@ def _math(state: State, node: ast.Call, target: object) -> Value:
 
 
 def _floats(state: State, values: list[Value], items: list[ast.expr], node: ast.Call) -> list[n.Expr]:
-    typed = [value for value in values if is_expression(value)]
+    typed = [
+        expression(state, value, item)
+        for value, item in zip(values, items, strict=True)
+        if not isinstance(value, Weak)
+    ]
     if not typed:
         raise state.error("ATL0713", "a literal alone has no type here", node, hint="say which: `f32(2.0)`")
-    scalar = typed[0].type  # type: ignore[union-attr]
-    for value in typed[1:]:
-        other = value.type  # type: ignore[union-attr]
-        if other != scalar:
-            raise state.error("ATL0713", f"the operands are {scalar} and {other}, not of one type", node)
+    scalar = typed[0].type
+    for other in typed[1:]:
+        if other.type != scalar:
+            raise state.error("ATL0713", f"the operands are {scalar} and {other.type}, not of one type", node)
     if not scalar.is_float:
-        raise state.error(
-            "ATL0713",
-            f"maths functions take floats, this is {described(typed[0])}",
-            node,
-            hint="convert it: `f32(…)`",
-        )
-    return [
-        coerce(state, value, scalar, item, "an operand") for value, item in zip(values, items, strict=True)
-    ]
+        message = f"maths functions take floats, this is {described(typed[0])}"
+        raise state.error("ATL0713", message, node, hint="convert it: `f32(…)`")
+    pairs = zip(values, items, strict=True)
+    return [coerce(state, value, scalar, item, "an operand") for value, item in pairs]
 
 
 def _least_most(state: State, node: ast.Call, target: object) -> Value:
@@ -198,7 +194,7 @@ def _least_most(state: State, node: ast.Call, target: object) -> Value:
     return result
 
 
-def _absolute(state: State, node: ast.Call, target: object) -> Value:
+def _absolute(state: State, node: ast.Call, _target: object) -> Value:
     (item,) = arguments(state, node, 1)
     value = lower(state, item)
     if isinstance(value, Weak):
@@ -211,7 +207,7 @@ def _absolute(state: State, node: ast.Call, target: object) -> Value:
     return n.Unary(ops.Unary.ABS_WRAP, expr, state.span(node)) if expr.type.is_signed else expr
 
 
-def _length(state: State, node: ast.Call, target: object) -> Value:
+def _length(state: State, node: ast.Call, _target: object) -> Value:
     (item,) = arguments(state, node, 1)
     value = lower(state, item)
     if isinstance(value, ViewValue) and value.type.rank == 1:
@@ -223,7 +219,7 @@ def _length(state: State, node: ast.Call, target: object) -> Value:
     raise state.error("ATL0713", f"{described(value)} has no length", node)
 
 
-def _barrier(state: State, node: ast.Call, target: object) -> None:
+def _barrier(state: State, node: ast.Call, _target: object) -> None:
     arguments(state, node, 0)
     state.emit(n.Barrier(span=state.span(node)))
 
@@ -294,4 +290,3 @@ _OTHERS: dict[object, Callable[[State, ast.Call, object], Value | None]] = {
     builtins.len: _length,
     surface.barrier: _barrier,
 }
-__all__ = ["MATHS", "lower_call", "shared_array", "simple"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
+from typing import cast as cast_type
 
 from atoll.diagnostics import Span
-from atoll.ir import BOOL, F32, I32, Kind, Scalar
+from atoll.ir import BOOL, F32, I32, Kind, Scalar, ops
 from atoll.ir import nodes as n
-from atoll.ir import ops
 from atoll.kernels.front.state import State, place
 from atoll.kernels.front.values import EXPRESSIONS, Value, Weak, described
 from atoll.kernels.promote import literal_fits, promote, widens
@@ -28,7 +28,7 @@ def strong(state: State, value: Value, node: ast.AST) -> n.Expr:
 def expression(state: State, value: Value, node: ast.AST) -> n.Expr:
     """Return a value that has to be a typed expression."""
     if isinstance(value, EXPRESSIONS):
-        return value
+        return cast_value(value)
     raise state.error("ATL0713", f"this is {described(value)}, not a number", node)
 
 
@@ -43,7 +43,7 @@ def literal(state: State, weak: Weak, scalar: Scalar, node: ast.AST) -> n.Const:
             if scalar.is_signed
             else f"the literal {weak.value!r} meets a {scalar}",
             node,
-            hint=f"convert the integer first: `f32(…)`, or write an integer literal",
+            hint="convert the integer first: `f32(…)`, or write an integer literal",
         )
     if scalar.kind is Kind.BOOL:
         raise state.error("ATL0713", f"the literal {weak.value!r} is no bool", node)
@@ -131,14 +131,19 @@ def _cast_kind(source: Scalar, scalar: Scalar) -> ops.Cast:
 def condition(state: State, value: Value, node: ast.AST, what: str = "a condition") -> n.Expr:
     """Return a value that has to be a bool."""
     if isinstance(value, EXPRESSIONS) and value.type == BOOL:
-        return value
-    number = isinstance(value, Weak) or isinstance(value, EXPRESSIONS)
+        return cast_value(value)
+    number = isinstance(value, (Weak, *EXPRESSIONS))
     raise state.error(
         "ATL0716",
         f"{what} is a bool, this is {described(value)}",
         node,
         hint="say what is asked, as in `n != 0`" if number else None,
     )
+
+
+def cast_value(value: object) -> n.Expr:
+    """Return a value that was seen to be an expression, for the type checker."""
+    return cast_type("n.Expr", value)
 
 
 def note_type(state: State, node: ast.AST, scalar: Scalar) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from atoll.ir import BOOL, I32, I64, Scalar
+from atoll.ir import BOOL, I32, I64, Scalar, ops
 from atoll.ir import nodes as n
-from atoll.ir import ops
 from atoll.kernels.environment import MISSING, resolve
 from atoll.kernels.front import fold
 from atoll.kernels.front.convert import (

@@ -40,7 +40,7 @@ def inline(state: State, node: ast.Call, device: DeviceFunction) -> Value | None
     state.depth += 1
     before = len(state.locals)
     try:
-        _body(state, frame, signed, before, node)
+        _body(state, frame, signed, before)
     finally:
         state.frame, state.depth = outer, depth
     state.devices[device.function] = frame
@@ -51,7 +51,7 @@ def inline(state: State, node: ast.Call, device: DeviceFunction) -> Value | None
     return n.Local(frame.result.name, frame.result.type, state.span(node))
 
 
-def _body(state: State, frame: Frame, signed: Signature, before: int, call: ast.Call) -> None:
+def _body(state: State, frame: Frame, signed: Signature, before: int) -> None:
     from atoll.kernels.front.statements import lower_block, needs_flag
 
     function = frame.function

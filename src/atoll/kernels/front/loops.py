@@ -10,9 +10,9 @@ import ast
 import builtins
 from collections.abc import Callable
 
-from atoll.ir import I32, SCALARS, Scalar
+from atoll.diagnostics import Span
+from atoll.ir import I32, SCALARS, Scalar, ops
 from atoll.ir import nodes as n
-from atoll.ir import ops
 from atoll.kernels.environment import resolve
 from atoll.kernels.front.convert import coerce, expression
 from atoll.kernels.front.expressions import in_order
@@ -127,13 +127,14 @@ def _trips(state: State, start: n.Expr, stop: n.Expr, step: n.Expr, scalar: Scal
     return trips
 
 
-def _count(low: n.Expr, high: n.Expr, step: n.Expr, unsigned: Scalar, span: object) -> n.Expr:
+def _count(low: n.Expr, high: n.Expr, step: n.Expr, unsigned: Scalar, span: Span) -> n.Expr:
     """Return ``(high - low - 1) // step + 1`` in unsigned arithmetic, for low < high and step > 0."""
-    distance = n.Binary(ops.Binary.SUB_WRAP, _as(high, unsigned), _as(low, unsigned))
-    one = n.const(unsigned, 1)
-    whole = n.Binary(ops.Binary.DIV_TRUNC, n.Binary(ops.Binary.SUB_WRAP, distance, one), _as(step, unsigned))
-    return n.Binary(ops.Binary.ADD_WRAP, whole, one)
+    distance = n.Binary(ops.Binary.SUB_WRAP, _as(high, unsigned), _as(low, unsigned), span)
+    one = n.const(unsigned, 1, span)
+    less = n.Binary(ops.Binary.SUB_WRAP, distance, one, span)
+    whole = n.Binary(ops.Binary.DIV_TRUNC, less, _as(step, unsigned), span)
+    return n.Binary(ops.Binary.ADD_WRAP, whole, one, span)
 
 
 def _as(expr: n.Expr, unsigned: Scalar) -> n.Expr:
-    return expr if expr.type == unsigned else n.Cast(ops.Cast.SIGN, unsigned, expr)
+    return expr if expr.type == unsigned else n.Cast(ops.Cast.SIGN, unsigned, expr, expr.span)

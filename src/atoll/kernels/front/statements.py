@@ -6,9 +6,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from atoll.ir import BOOL, Scalar
+from atoll.ir import BOOL, Scalar, ops
 from atoll.ir import nodes as n
-from atoll.ir import ops
 from atoll.kernels import surface
 from atoll.kernels.environment import resolve
 from atoll.kernels.front.calls import lower_call, shared_array
@@ -257,7 +256,7 @@ def _assign_tuple(state: State, target: ast.Tuple, source: ast.expr, stmt: ast.s
         raise state.error("ATL0725", f"{len(target.elts)} names take {len(values)} values", stmt)
     held: list[Value] = []
     for value, node in zip(values, nodes, strict=True):
-        keep = isinstance(value, Weak) or isinstance(value, ViewValue | SharedValue | TupleValue)
+        keep = isinstance(value, Weak | ViewValue | SharedValue | TupleValue)
         held.append(value if keep else _held(state, expression(state, value, node)))
     for item, value, node in zip(target.elts, held, nodes, strict=True):
         assign(state, item, value, node)
@@ -414,7 +413,7 @@ def _continue(state: State, stmt: ast.Continue) -> None:
     state.defined = None
 
 
-def _pass(state: State, stmt: ast.Pass) -> None:
+def _pass(_state: State, _stmt: ast.Pass) -> None:
     return
 
 

@@ -24,7 +24,7 @@ EXPRESSIONS: dict[type[ast.expr], str] = {
 }
 
 STATEMENTS: dict[type[ast.stmt], str] = {
-    ast.FunctionDef: "a function inside a kernel has no meaning; write it outside, marked with `@atoll.device`",
+    ast.FunctionDef: "a function inside a kernel has no meaning; write it outside, with `@atoll.device`",
     ast.AsyncFunctionDef: "`async` has no meaning in a kernel",
     ast.ClassDef: "a class inside a kernel has no meaning",
     ast.Delete: "`del` has no meaning in a kernel",

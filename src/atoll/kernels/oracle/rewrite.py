@@ -1,0 +1,169 @@
+"""The body that the oracle runs: the author's own tree, with types where the compiler gave a literal one.
+
+Nothing else is changed. A literal that is assigned to a local, returned, or one side of a conditional
+takes its type there, as it does in the compiled kernel; names that Python would answer with untyped
+numbers (`range`, `len`, `math.sqrt`) answer with typed ones.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import math
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from atoll.ir import I32, I64, SCALARS, Scalar, View
+from atoll.kernels import surface
+from atoll.kernels.environment import MISSING, resolve
+from atoll.kernels.front.calls import MATHS
+from atoll.kernels.front.compile import Compiled, Typing
+from atoll.kernels.front.signature import SignedParameter, signature
+from atoll.kernels.front.state import Place, place
+from atoll.kernels.promote import promote
+from atoll.kernels.scalars import Fault, Typed, convert, make
+
+_TYPED = "__atoll_typed__"
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A function ready to run in the oracle."""
+
+    function: types.FunctionType
+    params: tuple[SignedParameter, ...]
+
+    @property
+    def code(self) -> types.CodeType:
+        """The code object, which finds the function's frames on the stack."""
+        return self.function.__code__
+
+    def call(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        """Run it, the scalars converted to the types of the parameters."""
+        given = dict(zip((param.name for param in self.params), arguments, strict=False)) | dict(named)
+        return self.function(**{param.name: _passed(given[param.name], param.type) for param in self.params})
+
+
+def _passed(value: Any, kind: Scalar | View) -> Any:
+    if isinstance(kind, View) or isinstance(value, bool):
+        return value
+    return make(kind, convert(value, kind))
+
+
+def bodies(compiled: Compiled) -> dict[types.FunctionType, Body]:
+    """Return the functions of a kernel, ready to run."""
+    return {function: _body(function, typing) for function, typing in compiled.typing.items()}
+
+
+def _body(function: types.FunctionType, typing: Typing) -> Body:
+    node = copy.deepcopy(typing.function.node)
+    node.decorator_list, node.returns = [], None
+    for argument in (*node.args.posonlyargs, *node.args.args):
+        argument.annotation = None
+    tree = ast.Module([_Typer(typing.places).visit(node)], [])
+    code = compile(ast.fix_missing_locations(tree), typing.function.source.file, "exec")
+    names = _environment(function)
+    exec(code, names)  # noqa: S102 - the author's own function
+    return Body(names[node.name], signature(typing.function).params)
+
+
+class _Typer(ast.NodeTransformer):
+    """Wraps the expressions to which the front end gave a type."""
+
+    def __init__(self, places: Mapping[Place, Scalar]) -> None:
+        self.places = places
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.expr) and not isinstance(getattr(node, "ctx", None), ast.Store):
+            where = place(node)
+            inner = self.generic_visit(node)
+            if where in self.places and not isinstance(node, ast.Tuple):
+                return _wrapped(inner, self.places[where])
+            return inner
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            plain = ast.Assign(targets=[node.target], value=node.value)
+            return self.visit(ast.copy_location(plain, node))
+        return self.generic_visit(node)
+
+
+def _wrapped(node: Any, scalar: Scalar) -> ast.expr:
+    call = ast.Call(ast.Name(_TYPED, ast.Load()), [node, ast.Constant(scalar.name)], [])
+    return ast.fix_missing_locations(ast.copy_location(call, node))
+
+
+def _give_type(value: Any, name: str) -> Any:
+    """Return a value as the type that the compiled kernel gives it; the front end saw that it fits."""
+    scalar = SCALARS[name]
+    if isinstance(value, Typed):
+        return value if value.scalar == scalar else make(scalar, value.value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return make(scalar, convert(value, scalar))
+    return value
+
+
+# --- names -----------------------------------------------------------------------------------------
+
+
+def _environment(function: types.FunctionType) -> dict[str, Any]:
+    """Return the names a function sees, with typed stand-ins for what Python would leave untyped."""
+    names = dict(function.__globals__)
+    code = function.__code__
+    for name in (*code.co_names, *code.co_freevars):
+        found = resolve(function, name)
+        if found is not MISSING:
+            names[name] = _stand_in(found)
+    names[_TYPED] = _give_type
+    return names
+
+
+def _stand_in(found: Any) -> Any:
+    if found is math:
+        return _MATH
+    if found is builtins.range:
+        return _range
+    if found is builtins.len:
+        return _length
+    if type(found).__module__ == "numpy" and hasattr(found, "dtype") and getattr(found, "ndim", 1) == 0:
+        return _numpy(found)
+    return _SURFACE.get(found, found) if type(found) is types.BuiltinFunctionType else found
+
+
+def _numpy(found: Any) -> Any:
+    from atoll.kernels.arguments import scalar_of_dtype
+
+    scalar = scalar_of_dtype(found.dtype)
+    return found if scalar is None else make(scalar, found.item())
+
+
+_SURFACE = {
+    target: next(function for function, other in surface.MATHS.items() if other is operation)
+    for target, operation in MATHS.items()
+    if target not in surface.MATHS
+}
+_MATH = types.SimpleNamespace(
+    **{name: _SURFACE.get(value, value) for name, value in vars(math).items() if callable(value)},
+    pi=math.pi,
+    e=math.e,
+    tau=math.tau,
+    inf=math.inf,
+    nan=math.nan,
+)
+
+
+def _range(*bounds: Any) -> Iterator[Typed]:
+    scalar: Scalar | None = None
+    for bound in bounds:
+        if isinstance(bound, Typed):
+            scalar = bound.scalar if scalar is None else promote(scalar, bound.scalar)
+    used = scalar or I32
+    steps = [int(bound) for bound in bounds]
+    if len(steps) == 3 and steps[2] == 0:
+        raise Fault("ATL0754", "the step of a range is zero")
+    return (make(used, value) for value in range(*steps))
+
+
+def _length(array: Any) -> Typed:
+    return make(I64, len(array))
