@@ -109,12 +109,12 @@ class Session:
     @cached_property
     def accel(self) -> AccelSet:
         """The set of this build: the option's, or the manifest's."""
-        from atoll.accel import AccelSet
+        from atoll.accel import AccelSet, parse_option
 
         if self.no_accel:
             return AccelSet()
         if self.accel_option is not None:
-            return AccelSet.parse(self.accel_option, source="<--accel>")
+            return parse_option(self.accel_option)
         return AccelSet.parse(self.unresolved.build.accel, source=f"{self.manifest_path.name}: [build] accel")
 
     @property

@@ -14,7 +14,11 @@ from atoll.plugin import registry
 ENGINE = Path(__file__).resolve().parents[2] / "src" / "atoll"
 
 # Names that are also ordinary words of the engine: the processor, Python itself, file formats.
-ORDINARY = {"host", "cpu", "python", "wheel", "elf", "archive", "atoll", "c", "cc", "h", "py", "so", "a"}
+ORDINARY = {
+    *"host cpu python wheel elf archive atoll c cc h py so a".split(),
+    # Reader names and shader stages that are words of their own.
+    *"packed program offload rint mesh task".split(),
+}
 # Tools, vendors and units that no registry lists.
 EXTRA = {
     *("nvcc nvlink ptxas cicc cudafe cudart cubin fatbin fatbinary libdevice nvrtc nvidia hopper".split()),

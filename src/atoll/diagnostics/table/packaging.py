@@ -74,7 +74,8 @@ CODES = {
     ),
     "ATL0466": CodeInfo(
         "a device that is not known",
-        "`--on` takes a device that a driver reaches, or a spelled one such as `cuda:sm_86` or `vulkan:1.3`.",
+        "`--on` takes a device that a driver reaches (`DRIVER:INDEX`), or a spelled one: `DRIVER:ARCH` or "
+        "`DRIVER:VERSION`.",
     ),
     "ATL0467": CodeInfo(
         "a link that was not followed",
