@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, assert_never
 
-from atoll.manifest.model import Manifest
+from atoll.manifest.model import Manifest, Overlaid
 from atoll.manifest.shape import Choice, Key, Many, Named, Scalar, Shape, Table, is_open, keys
 
 _SCALARS = {str: "string", bool: "boolean", float: "number"}
@@ -29,37 +29,40 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _define(table: type[Any], tables: dict[str, Any]) -> None:
-    if table.__name__ in tables:
-        return
-    found: dict[str, Any] = {"type": "object", "description": _summary(table)}
-    tables[table.__name__] = found
-    known = _keys(table)
-    found["properties"] = {name: _property(item, tables) for name, item in known.items()}
-    found["required"] = [name for name, item in known.items() if item.required]
-    found["additionalProperties"] = is_open(table)
+def _define(table: type[Any], tables: dict[str, Any], partial: bool = False) -> str:
+    """Define a table, once; return its reference. A partial one, in an overlay, requires no key."""
+    name = f"{table.__name__}Overlay" if partial and table is not Overlaid else table.__name__
+    if name not in tables:
+        found: dict[str, Any] = {"type": "object", "description": _summary(table)}
+        tables[name] = found
+        known = _keys(table)
+        found["properties"] = {key: _property(item, tables, partial) for key, item in known.items()}
+        found["required"] = [key for key, item in known.items() if item.required and not partial]
+        found["additionalProperties"] = is_open(table)
+    return f"#/$defs/{name}"
 
 
-def _property(item: Key, tables: dict[str, Any]) -> dict[str, Any]:
-    found = {"description": item.doc} | _schema(item.shape, tables)
-    if isinstance(item.default, str | bool | int | float | StrEnum):
+def _property(item: Key, tables: dict[str, Any], partial: bool) -> dict[str, Any]:
+    found = {"description": item.doc} | _schema(item.shape, tables, partial)
+    if isinstance(item.default, str | bool | int | float | StrEnum) and not partial:
         found["default"] = item.default
     return found
 
 
-def _schema(shape: Shape, tables: dict[str, Any]) -> dict[str, Any]:
+def _schema(shape: Shape, tables: dict[str, Any], partial: bool) -> dict[str, Any]:
     match shape:
         case Scalar():
             return {"type": _SCALARS[shape.type]}
         case Choice():
             return {"enum": [str(word) for word in shape.type]}
         case Many():
-            return {"type": "array", "items": _schema(shape.item, tables)}
+            # An item of a list is whole even in an overlay.
+            return {"type": "array", "items": _schema(shape.item, tables, partial=False)}
         case Named():
-            return {"type": "object", "additionalProperties": _schema(shape.item, tables)}
+            return {"type": "object", "additionalProperties": _schema(shape.item, tables, partial)}
         case Table():
-            _define(shape.type, tables)
-            table = {"$ref": f"#/$defs/{shape.type.__name__}"}
+            partial = partial or shape.type is Overlaid
+            table = {"$ref": _define(shape.type, tables, partial)}
             return {"anyOf": [{"type": "string"}, table]} if shape.word else table
     assert_never(shape)
 
