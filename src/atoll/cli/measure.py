@@ -30,13 +30,13 @@ def command(
     paths: tuple[str, ...], require: str | None, on: str | None, as_data: bool, verbose: bool
 ) -> None:
     """Measure which devices files run on: objects, libraries, archives, wheels, folders."""
-    from atoll.accel import AccelSet
+    from atoll.accel import parse_option
     from atoll.packaging.gate import device_facts
     from atoll.plugin import registry
     from atoll.plugin.rules import backend_rules
 
     rules = backend_rules() if require or on else {}
-    required = AccelSet.parse(require, source="<--require>") if require is not None else None
+    required = parse_option(require, option="--require") if require is not None else None
     device = device_facts(on, registry()) if on is not None else None
     session = _Session(rules, required, device)
     for path in paths:
