@@ -21,9 +21,7 @@ MAX_LACKS = 8
 @click.command(name="measure")
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True)
 @click.option("--require", metavar="SPEC", help="Exit 1 where a file does not carry this accel set.")
-@click.option(
-    "--on", metavar="DEVICE", help="Say whether it runs there: DRIVER:INDEX, or spelled DRIVER:ARCH."
-)
+@click.option("--on", metavar="DEVICE", help="Say whether it runs there: a device, or spelled BACKEND:ARCH.")
 @click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Print a row for every file inside and its backends.")
 def command(

@@ -5,7 +5,6 @@ The child has looked at hostile bytes, so the parent believes nothing of its sha
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from atoll.artifact import Fact, Finding, Measured
@@ -13,17 +12,28 @@ from atoll.diagnostics import Diagnostic, Severity, as_json
 from atoll.packaging import combine
 from atoll.packaging.values import Report
 
+_TEXTS = ("member", "backend", "version", "arch", "floor", "floor_word", "note")
+
 
 def encode(report: Report) -> dict[str, Any]:
     """Return a report as a value that `json` can write; the set is made anew from the findings."""
     measured = report.measured
     return {
         "path": measured.path,
-        "findings": [asdict(finding) for finding in measured.findings],
+        "findings": [_plain(finding) for finding in measured.findings],
         "unread": [list(row) for row in measured.unread],
         "facts": [[member, *_fact(fact)] for member, fact in report.facts],
         "files": list(report.files),
         "diagnostics": [as_json(item) for item in report.diagnostics],
+    }
+
+
+def _plain(finding: Finding) -> dict[str, Any]:
+    requires = [_fact(fact) for fact in finding.requires]
+    return {
+        **{name: getattr(finding, name) for name in _TEXTS},
+        "requires": requires,
+        "declared": finding.declared,
     }
 
 
@@ -67,10 +77,9 @@ def diagnostic(row: dict[str, Any]) -> Diagnostic:
 
 
 def _finding(row: dict[str, Any]) -> Finding:
-    requires = tuple(_read_fact([fact["name"], fact["relation"], fact["value"]]) for fact in row["requires"])
-    names = ("member", "backend", "version", "arch", "floor", "floor_word", "note")
+    requires = tuple(_read_fact(fact) for fact in row["requires"])
     finding = Finding(
-        **{name: _text(row[name]) for name in names}, requires=requires, declared=row["declared"] is True
+        **{name: _text(row[name]) for name in _TEXTS}, requires=requires, declared=row["declared"] is True
     )
     if combine.fault(finding) is not None:
         raise ValueError(combine.fault(finding))

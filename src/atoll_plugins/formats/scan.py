@@ -28,15 +28,16 @@ class ProgramReader:
     name = "program"
 
     def recognises(self, blob: Blob) -> bool:
-        """Tell by the magic; of PE also by the place its header names."""
-        if blob.kind:
+        """Tell by the magic; of PE also by the place that the header names."""
+        head = bytes(blob.data[:4096])
+        if blob.kind or len(head) < 64:
             return False
-        if blob.data[:2] == b"MZ" and len(blob.data) >= 64:
-            at = int.from_bytes(blob.data[60:64], "little")
-            return at >= 4096 or blob.data[at : at + 4] == b"PE\0\0"
-        # Java class files share a Mach-O magic; their version is above the number of architectures.
-        universal = blob.data[:3] == b"\xca\xfe\xba" and int.from_bytes(blob.data[4:8], "big") < 20
-        return blob.data[:4] in _MACH_O[:2] or (universal and blob.data[:4] in _MACH_O)
+        if head[:2] == b"MZ":
+            at = int.from_bytes(head[60:64], "little")
+            return head[at : at + 4] == b"PE\0\0"
+        # Java class files share a magic with universal files; their version is above any number of archs.
+        universal = head[:3] == b"\xca\xfe\xba" and int.from_bytes(head[4:8], "big") < 20
+        return head[:4] in _MACH_O[:2] or (universal and head[:4] in _MACH_O)
 
     def read(self, blob: Blob) -> Iterator[Member | Finding | Fact]:
         """Give each place where device code starts."""
@@ -58,6 +59,6 @@ class PackedReader:
 
 
 def _packing(data: memoryview) -> str:
-    if data[257:262] == b"ustar":
+    if bytes(data[257:262]) == b"ustar":
         return "tar"
     return next((name for magic, name in _PACKED.items() if data[: len(magic)] == magic), "")

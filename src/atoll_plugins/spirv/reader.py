@@ -1,7 +1,8 @@
 """What does a SPIR-V module run on? The least Vulkan for its version, or OpenCL for kernels.
 
-Format: SPIR-V specification, "Physical Layout of a SPIR-V Module and Instruction". Only the part
-before the first function is read; it states capabilities, extensions and entry points.
+Format: SPIR-V specification, "Physical Layout of a SPIR-V Module and Instruction". The first part is
+read; it states capabilities, extensions and entry points. The end of a module is known only where it is
+a file or a record of its own; then every instruction's length is checked.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ MODELS = {
     5364: "TaskEXT",
     5365: "MeshEXT",
 }
-_EXTENSION, _MEMORY_MODEL, _ENTRY_POINT, _CAPABILITY, _FUNCTION = 10, 14, 15, 17, 54
-WORD_LIMIT = 1 << 20
+_EXTENSION, _MEMORY_MODEL, _ENTRY_POINT, _CAPABILITY = 10, 14, 15, 17
+# Logical layout, parts 1 to 6: capabilities, extensions, imports, memory model, entry points, modes.
+_LEADING = frozenset((_EXTENSION, 11, _MEMORY_MODEL, _ENTRY_POINT, 16, _CAPABILITY, 331))
 
 
 @dataclass(slots=True)
@@ -63,7 +65,7 @@ class SpirvReader:
 
     def read(self, blob: Blob) -> Iterator[Member | Finding | Fact]:
         """Give the backend, its least version, and what the device must support."""
-        module = _preamble(blob.data, blob.name)
+        module = _preamble(blob.data, blob.name, whole=not blob.kind.startswith("embedded:"))
         kernel = "Kernel" in module.models or (not module.models and "Kernel" in module.capabilities)
         others = sorted(set(module.models) - {"GLCompute", "Kernel"})
         facts = [Fact(name="spirv.capability", relation="=", value=name) for name in module.capabilities]
@@ -78,7 +80,7 @@ class SpirvReader:
         )
 
 
-def _preamble(data: memoryview, name: str) -> _Preamble:
+def _preamble(data: memoryview, name: str, *, whole: bool) -> _Preamble:
     if data[:4] == SWAPPED:
         raise broken(name, "a SPIR-V module of the other byte order")
     if len(data) < 20 or data[:4] != MAGIC:
@@ -90,24 +92,31 @@ def _preamble(data: memoryview, name: str) -> _Preamble:
         raise broken(name, f"SPIR-V version word {version:#x}, schema {schema}")
     if not 0 < bound < 1 << 22:
         raise broken(name, f"SPIR-V bound {bound}, the limit is {1 << 22}")
-    return _walk(words, name, _Preamble(minor))
+    return _walk(words, name, _Preamble(minor), whole=whole)
 
 
-def _walk(words: memoryview, name: str, module: _Preamble) -> _Preamble:
-    at, end = 5, min(len(words), WORD_LIMIT)
-    while at < end:
+def _walk(words: memoryview, name: str, module: _Preamble, *, whole: bool) -> _Preamble:
+    """Read the instructions before debug information, annotations and types; check the rest where asked."""
+    at = 5
+    while at < len(words):
         length, operation = words[at] >> 16, words[at] & 0xFFFF
-        if operation == _FUNCTION:
+        _check(length, at, len(words), name)
+        if operation not in _LEADING:
             break
-        if length == 0 or at + length > len(words):
-            if module.memory_model and length == 0 and not module.models:
-                break
-            raise broken(name, f"the SPIR-V instruction at word {at} states {length} words")
         _note(module, operation, words[at : at + length])
         at += length
     if not module.memory_model:
-        raise broken(name, "a SPIR-V module without a memory model before its first function")
+        raise broken(name, "a SPIR-V module without a memory model in its first part")
+    while whole and at < len(words):
+        length = words[at] >> 16
+        _check(length, at, len(words), name)
+        at += length
     return module
+
+
+def _check(length: int, at: int, end: int, name: str) -> None:
+    if length == 0 or at + length > end:
+        raise broken(name, f"the SPIR-V instruction at word {at} states {length} words")
 
 
 def _note(module: _Preamble, operation: int, instruction: memoryview) -> None:

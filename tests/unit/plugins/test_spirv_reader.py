@@ -60,6 +60,8 @@ def test_a_shader_of_the_graphics_pipeline_is_named() -> None:
         (spirv()[:20] + words(0) + spirv()[24:], "states 0 words"),
         (spirv()[:20] + words(0xFFFF << 16 | 17), "states 65535 words"),
         (spirv()[:20], "without a memory model"),
+        (spirv()[:-4] + words(0), "states 0 words"),
+        (spirv()[:-4] + words(9 << 16 | 56), "states 9 words"),
         (spirv()[:12], "no SPIR-V header"),
         (spirv(bound=1 << 30), "bound 1073741824"),
         (spirv(minor=9), "version word 0x10900"),
