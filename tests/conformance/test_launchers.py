@@ -1,0 +1,331 @@
+"""The C launchers: which device, which code, what they refuse, threads, and no fault under validation."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from atoll.accel.levels import Level
+from atoll.runtime import core_source, include_folder
+from atoll_plugins.cuda.rules import TEGRA, machine_code_serves, text_serves
+from conformance import programs
+from conformance.driver_kernels import PTX_TEXT, code, driver, fake_cuda, needs_device
+
+ANSWER = "12 24 36 48 on "
+WRAPPER = """
+#include "atoll_launch.h"
+#include <string.h>
+extern const atoll_driver DRIVER;
+__attribute__((visibility("default")))
+int test_fits(const char *arch, const char *floor, const char *version, const char *hardware, uint32_t major,
+              uint32_t minor) {
+  atoll_device_facts facts = {.version = {major, minor}};
+  atoll_code code = {0, 0, arch, floor, version};
+  strcpy(facts.arch, hardware);
+  return DRIVER.fits(&code, &facts);
+}
+"""
+
+Fits = Callable[..., int]
+
+
+@pytest.fixture(scope="module")
+def fits(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Fits]:
+    """Return `fits` of a launcher, callable from Python with texts and numbers."""
+
+    def build(backend: str) -> Fits:
+        folder = tmp_path_factory.mktemp(backend)
+        found = driver(backend)
+        launcher = found.launcher()
+        assert launcher is not None
+        (folder / "launcher.c").write_text(launcher.text)
+        (folder / "wrapper.c").write_text(WRAPPER)
+        sources = [str(folder / "launcher.c"), str(folder / "wrapper.c"), str(core_source())]
+        flags = [
+            "-std=gnu11",
+            "-shared",
+            "-fPIC",
+            f"-I{include_folder()}",
+            f"-DDRIVER=atoll_driver_{backend}",
+        ]
+        subprocess.run(["gcc", *flags, "-o", str(folder / "fits.so"), *sources], check=True)
+        function = ctypes.CDLL(str(folder / "fits.so")).test_fits
+
+        def call(arch: str, floor: str, version: str, hardware: str, *have: int) -> int:
+            texts = (item.encode() for item in (arch, floor, version, hardware))
+            return int(function(*texts, *have))
+
+        return call
+
+    return build
+
+
+LEVELS = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121)
+
+
+def test_the_launcher_and_the_rules_agree_on_every_pair_of_levels(fits: Callable[[str], Fits]) -> None:
+    call, asked = fits("cuda"), 0
+    for hardware in LEVELS:
+        device = Level(prefix="sm", number=hardware)
+        for number in LEVELS:
+            for suffix in ("", "a", "f"):
+                level = Level(prefix="sm", number=number, suffix=suffix)
+                text = f"{number}{suffix}"
+                machine = bool(call(f"sm_{text}", "", "", f"sm_{hardware}", 13, 0))
+                assert machine == machine_code_serves(level, device), f"sm_{text} on {hardware}"
+                portable = bool(call("", text, "", f"sm_{hardware}", 13, 0))
+                assert portable == text_serves(level, device), f"floor {text} on {hardware}"
+                asked += 2
+    assert asked == len(LEVELS) ** 2 * 6
+    assert {(10, 1), (8, 7)} <= TEGRA
+
+
+@pytest.mark.parametrize(
+    ("arch", "floor", "version", "have", "expected"),
+    [
+        ("sm_90", "", "13.0", (12, 8), 0),  # machine code needs the toolkit's major
+        ("sm_90", "", "12.9", (12, 0), 1),
+        ("sm_90", "", "12.9", (13, 0), 1),
+        ("", "80", "12.9", (12, 8), 0),  # text needs its whole version
+        ("", "80", "12.8", (12, 8), 1),
+        ("", "", "", (13, 0), 0),  # code for nothing runs nowhere
+        ("gfx942", "", "", (13, 0), 0),
+        ("sm_9x", "", "", (13, 0), 0),
+        ("", "80", "x", (13, 0), 0),
+    ],
+)
+def test_cuda_code_fits_by_its_toolkit(
+    fits: Callable[[str], Fits], arch: str, floor: str, version: str, have: tuple[int, int], expected: int
+) -> None:
+    assert fits("cuda")(arch, floor, version, "sm_90", *have) == expected
+
+
+@pytest.mark.parametrize(
+    ("backend", "floor", "version", "have", "expected"),
+    [
+        ("vulkan", "", "1.2", (1, 1), 0),
+        ("vulkan", "", "1.2", (1, 2), 1),
+        ("vulkan", "1.6", "1.2", (1, 2), 0),  # SPIR-V 1.6 comes with 1.3
+        ("vulkan", "1.5", "", (1, 2), 1),
+        ("vulkan", "1.6", "", (1, 4), 1),
+        ("opencl", "", "1.2", (3, 0), 1),
+        ("opencl", "", "3.0", (1, 2), 0),
+        ("opencl", "80", "", (3, 0), 0),
+        ("cpu", "", "", (0, 0), 1),
+    ],
+)
+def test_other_code_fits_by_its_version(
+    fits: Callable[[str], Fits], backend: str, floor: str, version: str, have: tuple[int, int], expected: int
+) -> None:
+    assert fits(backend)("", floor, version, "", *have) == expected
+
+
+# ---- choosing devices and code, on the fake interface
+
+
+class Cuda:
+    """The CUDA launcher's program on a fake interface."""
+
+    def __init__(self, folder: Path) -> None:
+        self.library = fake_cuda(folder)
+        found = driver("cuda")
+        self.program = programs.program(found, folder, programs.launcher_object(found, folder, self.library))
+        self.code = folder / "code.ptx"
+        self.code.write_text(PTX_TEXT)
+
+    def say(self, *codes: str, turns: int = 1, **variables: str) -> str:
+        env = {name: value for name, value in os.environ.items() if not name.startswith("ATOLL_")}
+        return programs.run(self.program, self.code, str(turns), *codes, env={**env, **variables}).strip()
+
+
+@pytest.fixture(scope="module")
+def cuda(tmp_path_factory: pytest.TempPathFactory) -> Cuda:
+    return Cuda(tmp_path_factory.mktemp("cuda"))
+
+
+def test_an_older_device_takes_the_code_that_fits_it(cuda: Cuda) -> None:
+    said = cuda.say("sm_90", "", "13.0", "sm_80", "", "13.0", FAKE_CUDA_LEVELS="86")
+    assert said == "12 24 36 48 on Fake 86"
+
+
+def test_no_code_that_fits_names_both_sides(cuda: Cuda) -> None:
+    said = cuda.say("sm_90", "", "13.0", "", "90", "12.9", FAKE_CUDA_LEVELS="86")
+    assert said == (
+        "failed: no code of saxpy runs on Fake 86: it has sm_86 13.0, the code is for "
+        "sm_90 of version 13.0, >=90 of version 12.9"
+    )
+
+
+def test_an_old_driver_refuses_newer_text(cuda: Cuda) -> None:
+    said = cuda.say("", "80", "13.0", FAKE_CUDA_VERSION="12080")
+    assert "it has sm_90 12.8, the code is for >=80 of version 13.0" in said
+
+
+def test_a_driver_that_does_not_start_is_named(cuda: Cuda) -> None:
+    said = cuda.say("", "80", "", FAKE_CUDA_INIT="3")
+    assert said == "failed: cuInit failed with 3 (CUDA_ERROR_NOT_INITIALIZED: a fake failure) on cuda"
+
+
+def test_no_device_is_said(cuda: Cuda) -> None:
+    assert "finds no device" in cuda.say("", "80", "", FAKE_CUDA_LEVELS="none")
+
+
+def test_the_compilers_log_is_in_the_reason(cuda: Cuda, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.ptx"
+    bad.write_text("this is no code")
+    said = programs.run(cuda.program, bad, "1", "", "80", "", env=dict(os.environ))
+    assert "cuModuleLoadDataEx failed with 218 (CUDA_ERROR_INVALID_PTX" in said
+    assert "fatal : no .version" in said
+
+
+@pytest.mark.parametrize(
+    ("asked", "device"),
+    [("", "Fake 90"), ("cuda", "Fake 90"), ("cuda:1", "Fake 80"), ("fake 80", "Fake 80"), ("cpu", "Fake 90")],
+)
+def test_the_variable_chooses_among_the_drivers_devices(cuda: Cuda, asked: str, device: str) -> None:
+    said = cuda.say("", "80", "", FAKE_CUDA_LEVELS="90,80", ATOLL_DEVICE=asked)
+    assert said == f"12 24 36 48 on {device}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ("cuda:2", "ATOLL_DEVICE is cuda:2, and cuda has 2 device(s), counted from 0"),
+        ("cuda:", "ATOLL_DEVICE is cuda:, and cuda has 2 device(s), counted from 0"),
+        ("cuda:1x", "ATOLL_DEVICE is cuda:1x, and cuda has 2 device(s), counted from 0"),
+        ("Quadro P4000", "ATOLL_DEVICE is Quadro P4000, which is in the name of no device of cuda"),
+    ],
+)
+def test_a_variable_that_names_nothing_is_refused(cuda: Cuda, asked: str, reason: str) -> None:
+    assert reason in cuda.say("", "80", "", FAKE_CUDA_LEVELS="90,80", ATOLL_DEVICE=asked)
+
+
+# ---- on the devices of this machine
+
+
+@pytest.mark.parametrize("backend", ["cpu", "vulkan", "opencl"])
+def test_a_program_launches_a_hundred_times(backend: str, tmp_path: Path) -> None:
+    found = driver(backend)
+    needs_device(found)
+    launcher = programs.launcher_object(found, tmp_path)
+    if backend == "cpu":
+        program = programs.program(found, tmp_path, launcher, main="cpu_main.c")
+    else:
+        program = programs.program(found, tmp_path, launcher)
+    kernel = tmp_path / "code"
+    kernel.write_bytes(code(backend, tmp_path).code)
+    lines = programs.run(program, kernel, "100", env=dict(os.environ)).splitlines()
+    assert lines == [f"{ANSWER}{found.devices()[0].name}"] * 100
+
+
+@pytest.mark.parametrize("backend", ["cpu", "vulkan", "opencl", "cuda"])
+def test_a_missing_library_is_the_reason(backend: str, tmp_path: Path) -> None:
+    if backend == "cpu":
+        return
+    found = driver(backend)
+    launcher = programs.launcher_object(found, tmp_path, Path("/nowhere/libnone.so.1"))
+    (tmp_path / "code").write_bytes(b"x")
+    said = programs.run(
+        programs.program(found, tmp_path, launcher), tmp_path / "code", "2", env=dict(os.environ)
+    )
+    assert said.count("failed: /nowhere/libnone.so.1 could not be opened: ") == 2
+
+
+@pytest.mark.parametrize("backend", ["cpu", "vulkan", "opencl", "cuda"])
+def test_threads_launch_at_once_and_bad_launches_are_refused(backend: str, tmp_path: Path) -> None:
+    library = fake_cuda(tmp_path) if backend == "cuda" else None
+    found = driver(backend, library)
+    needs_device(found)
+    launcher = programs.launcher_object(found, tmp_path, library)
+    program = programs.program(found, tmp_path, launcher, main="hard_main.c")
+    kernel = tmp_path / "code"
+    kernel.write_bytes(code(backend, tmp_path).code)
+    said = programs.run(program, kernel, env=dict(os.environ)).splitlines()
+    assert said == [
+        "threads: 0 wrong of 200",
+        "refused: the launch of saxpy has 0 x 1 x 1 groups of 64 x 1 x 1; none may be 0",
+        "refused: the launch of saxpy has 100000000 groups of 64 in dimension 0, over 2147483647 work-items",
+        "refused: argument 0 of saxpy has 16 bytes at a null pointer",
+        "refused: argument 0 of saxpy has access 9",
+        "refused: argument 1 of saxpy is of kind 7",
+        "refused: argument 3 of saxpy has alignment 3",
+        "refused: the caller speaks launch ABI 99, this library 1",
+        "empty buffers: right",
+        "after a fork: refused" if backend != "cpu" else "after a fork: right",
+    ]
+
+
+VALIDATE = """
+import sys
+import numpy as np
+from pathlib import Path
+from atoll.plugin import Emitted, Target
+from atoll.runtime import Device
+from atoll.testing.drivers import LAYOUT
+from atoll_plugins.vulkan.driver import VulkanDriver
+
+code = Emitted(target=Target(backend="vulkan"), stage="spirv", code=Path(sys.argv[1]).read_bytes(), text=False,
+               entry="saxpy", suffix=".spv", layout=LAYOUT)
+inner = VulkanDriver().open(0)
+device = Device(inner)
+for count in (0, 4, 1000):
+    x = np.arange(count, dtype=np.float32)
+    out = np.zeros_like(x)
+    device.run(code, (count // 64 + 1,), (64,), {"x": x, "y": x, "out": out, "a": 2.0, "n": count})
+    assert (out == 3 * x).all()
+if "leak" in sys.argv:
+    inner._allocate(64)
+if "flight" in sys.argv:
+    handles = [inner.allocate(64) for _ in range(3)]
+    from atoll.plugin import BufferArgument, ScalarArgument
+    bound = tuple(BufferArgument(handle, "both") for handle in handles)
+    inner.launch(device.load(code), (1, 1, 1), (64, 1, 1), (*bound, ScalarArgument(bytes(8), 8)))
+    inner._free(inner._buffers.pop(handles[0]))
+device.free()
+print("done")
+"""
+
+
+def validated(command: list[str]) -> str:
+    env = {**os.environ, "VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation"}
+    env["VK_LAYER_ENABLES"] = "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT"
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def needs_validation() -> None:
+    needs_device(driver("vulkan"))
+    if not Path("/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json").is_file():
+        pytest.skip("no Vulkan validation layer")
+
+
+def test_the_vulkan_driver_is_clean_under_validation(tmp_path: Path) -> None:
+    needs_validation()
+    kernel = tmp_path / "code.spv"
+    kernel.write_bytes(code("vulkan", tmp_path).code)
+    assert validated([sys.executable, "-c", VALIDATE, str(kernel)]).strip() == "done"
+
+
+@pytest.mark.parametrize("fault", ["leak", "flight"])
+def test_validation_sees_a_planted_fault(tmp_path: Path, fault: str) -> None:
+    needs_validation()
+    kernel = tmp_path / "code.spv"
+    kernel.write_bytes(code("vulkan", tmp_path).code)
+    assert "VUID-" in validated([sys.executable, "-c", VALIDATE, str(kernel), fault])
+
+
+def test_the_vulkan_launcher_is_clean_under_validation(tmp_path: Path) -> None:
+    needs_validation()
+    found = driver("vulkan")
+    program = programs.program(found, tmp_path, programs.launcher_object(found, tmp_path))
+    kernel = tmp_path / "code.spv"
+    kernel.write_bytes(code("vulkan", tmp_path).code)
+    said = validated([str(program), str(kernel), "5"])
+    assert [line.startswith(ANSWER) for line in said.splitlines()] == [True] * 5, said
