@@ -54,6 +54,8 @@ WRITTEN = '''
 top = 1 # [x]
 "quoted key" = "va]lue" # }
 'single.quoted' = 'a "b"'
+four = """say "hi""""
+five = ''\'it is ''hi''\'''
 [a.b]
 c.d.e = """
 x = 1
