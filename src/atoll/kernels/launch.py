@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaunchError
 from atoll.ir import Kernel, LaunchLayout, has_barrier
+from atoll.ir.nodes import Builtin
+from atoll.ir.walk import all_expressions
 from atoll.kernels.arguments import Checked, Region, check, region_of, regions
 from atoll.kernels.definition import KernelFunction, Sizes, block_sizes
 
@@ -21,6 +23,17 @@ Triple = tuple[int, int, int]
 DEFAULT_BLOCKS: dict[int, Triple] = {1: (64, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}
 #: The most work-items in one dimension (docs/reference/launch-abi.md).
 MAX_ITEMS = (1 << 31) - 1
+
+
+def rank_of(kernel: Kernel) -> int:
+    """Return how many dimensions a kernel's ids use: what its domain should have."""
+    ids = [node.dimension for node in all_expressions(kernel.body) if isinstance(node, Builtin)]
+    return 1 + max(ids, default=0)
+
+
+def block_for(kernel: Kernel) -> Triple:
+    """Return the block of a kernel's contract, else the one that serves its rank."""
+    return kernel.group if any(kernel.group) else DEFAULT_BLOCKS[rank_of(kernel)]
 
 
 @dataclass(frozen=True, slots=True)

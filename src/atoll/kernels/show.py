@@ -5,7 +5,7 @@ from __future__ import annotations
 from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError
 from atoll.kernels.definition import KernelFunction
-from atoll.kernels.launch import DEFAULT_BLOCKS
+from atoll.kernels.launch import block_for
 from atoll.plugin import Emitted, Emitter, Target, registry
 
 
@@ -36,8 +36,7 @@ def show(kernel: KernelFunction, target: str, stage: str | None = None) -> str |
 def emit(kernel: KernelFunction, emitter: Emitter, target: Target) -> Emitted:
     """Return the code of a kernel for a target, at its contract's block or the default one."""
     compiled = kernel.compiled()
-    block = compiled.kernel.group if any(compiled.kernel.group) else DEFAULT_BLOCKS[1]
-    return emitter.emit(compiled.module, compiled.kernel.name, target, block)
+    return emitter.emit(compiled.module, compiled.kernel.name, target, block_for(compiled.kernel))
 
 
 def target_named(text: str) -> tuple[Emitter, Target]:

@@ -14,10 +14,11 @@ from pathlib import Path
 from atoll.accel import Entry, Floor, Version
 from atoll.errors import AtollError
 from atoll.kernels.definition import KernelFunction
-from atoll.kernels.launch import DEFAULT_BLOCKS
+from atoll.kernels.files import kernels_of, load
+from atoll.kernels.launch import block_for
 from atoll.plugin import Emitted, Emitter, Target, registry
 from atoll_plugins.python.csource import source
-from atoll_plugins.python.importing import kernels_of, load, project_files, quiet_stdout
+from atoll_plugins.python.importing import project_files, quiet_stdout
 from atoll_plugins.python.values import Described
 
 
@@ -55,14 +56,14 @@ def targets(emitter: Emitter, entry: Entry | None) -> list[Target]:
     return list(dict.fromkeys(found))
 
 
-def codes(kernel: KernelFunction, rank: int, emitter: Emitter, entry: Entry | None) -> list[Emitted]:
+def codes(kernel: KernelFunction, emitter: Emitter, entry: Entry | None) -> list[Emitted]:
     """Return the codes of a kernel for an entry.
 
     Raises:
         CompileError: Where a target lacks what the kernel needs.
     """
     compiled = kernel.compiled()
-    group = compiled.kernel.group if any(compiled.kernel.group) else DEFAULT_BLOCKS[rank]
+    group = block_for(compiled.kernel)
     return [
         emitter.emit(compiled.module, compiled.kernel.name, target, group)
         for target in targets(emitter, entry)
@@ -93,7 +94,7 @@ def _compile(asked: argparse.Namespace) -> list[str]:
     outputs = []
     for kernel in kernels_of(load(asked.file, asked.root), asked.file):
         described = Described.of(kernel.compiled().kernel, asked.file, kernel.__doc__)
-        text = source(described, codes(kernel, described.rank, emitter, entry), asked.backend)
+        text = source(described, codes(kernel, emitter, entry), asked.backend)
         path = Path(asked.out) / f"{kernel.__name__}.c"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

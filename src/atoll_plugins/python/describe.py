@@ -12,7 +12,8 @@ from typing import Any
 
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import AtollError, CompileError
-from atoll_plugins.python.importing import kernels_of, load, project_files, quiet_stdout
+from atoll.kernels.files import kernels_of, load
+from atoll_plugins.python.importing import project_files, quiet_stdout
 from atoll_plugins.python.values import C_WORDS, CTYPES, Described, diagnostic_out
 
 

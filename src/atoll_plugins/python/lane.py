@@ -12,9 +12,9 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from atoll.accel import BackendRules, DeviceFacts, Entry, Relation
-from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import LaneError, PluginError
 from atoll.graph import Action, Role
+from atoll.kernels.files import twice
 from atoll.plugin import (
     LanePlan,
     LaneRequest,
@@ -160,18 +160,7 @@ def _refuse_twice(
         for kernel in files[path][0]:
             known = seen.setdefault((target, kernel.name), kernel)
             if known is not kernel:
-                faults.append(
-                    Diagnostic(
-                        code="ATL0741",
-                        message=f"two kernels would export `{kernel.name}`",
-                        span=Span(file=kernel.file, line=kernel.line),
-                        notes=(
-                            f"the first: {known.file}:{known.line}",
-                            f"the second: {kernel.file}:{kernel.line}",
-                        ),
-                        hint="rename one of them",
-                    )
-                )
+                faults.append(twice(kernel.name, (known.file, known.line), (kernel.file, kernel.line)))
     if faults:
         raise LaneError(*faults)
 

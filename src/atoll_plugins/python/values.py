@@ -8,8 +8,7 @@ from typing import Any
 from atoll.boundary import Access, Entry, Extent, Parameter
 from atoll.diagnostics import Diagnostic, Severity, Span
 from atoll.ir import Kernel, View, accesses, has_barrier
-from atoll.ir.nodes import Builtin
-from atoll.ir.walk import all_expressions
+from atoll.kernels.launch import rank_of
 
 #: C types of KIR's scalars; the boundary has no 16-bit float.
 CTYPES = {
@@ -67,7 +66,6 @@ class Described:
     def of(cls, kernel: Kernel, file: str, doc: str | None) -> Described:
         """Return what the build needs to know of a kernel."""
         used = accesses(kernel)
-        ids = [node.dimension for node in all_expressions(kernel.body) if isinstance(node, Builtin)]
         params = tuple(
             Param(param.name, str(param.type.element), param.type.rank, used[param.name] != "read")
             if isinstance(param.type, View)
@@ -78,7 +76,7 @@ class Described:
             name=kernel.name,
             file=file,
             line=kernel.span.line if kernel.span else 1,
-            rank=1 + max(ids, default=0),
+            rank=rank_of(kernel),
             group=kernel.group,
             waits=has_barrier(kernel),
             params=params,

@@ -36,6 +36,7 @@ class Item:
     """One work-item.
 
     Attributes:
+        names: What the shared array made at a place is called.
         wait: Called at a barrier: gives control back until the whole group is there.
         waiting: Where it waits, while it does.
     """
@@ -44,6 +45,7 @@ class Item:
     local_ids: Triple
     bodies: Mapping[types.FunctionType, Body]
     log: Log | None
+    names: Mapping[Site, str] = field(default_factory=dict)
     wait: Callable[[], None] | None = None
     waiting: Site | None = None
     global_ids: Triple = (0, 0, 0)
@@ -83,7 +85,8 @@ class Item:
         sites = tuple(self._sites())
         found = self.group.shared.get(sites)
         if found is None:
-            found = self.group.shared[sites] = OracleShared("shared array", element, length)
+            name = self.names.get(sites[0] if sites else ("", 0), "shared array")
+            found = self.group.shared[sites] = OracleShared(name, element, length)
         return found
 
     def atomic(self, op: ops.AtomicOp, array: Any, index: Any, value: Any, expected: Any = None) -> Typed:

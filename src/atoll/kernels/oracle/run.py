@@ -12,7 +12,7 @@ from typing import Any
 
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import LaunchError
-from atoll.ir import View, has_barrier
+from atoll.ir import Kernel, View, has_barrier
 from atoll.kernels.arguments import check
 from atoll.kernels.definition import KernelFunction, Sizes
 from atoll.kernels.launch import Done, Shape, over_shape
@@ -67,11 +67,15 @@ class OracleLaunch:
             else:
                 value = checked.scalars[param.name]
                 given.append(value if isinstance(value, bool) else make(param.type, value))
-        run = _Run(self, bodies(compiled), tuple(given), Log() if self.races else None)
+        run = _Run(self, bodies(compiled), tuple(given), Log() if self.races else None, _names(kernel))
         run.all(whole=has_barrier(kernel))
         if run.log is not None and run.log.races:
             raise LaunchError(*(_race(race) for race in run.log.races.values()))
         return Done(f"CPython {platform.python_version()} (oracle)")
+
+
+def _names(kernel: Kernel) -> dict[Site, str]:
+    return {(item.span.file, item.span.line): item.name for item in kernel.shared if item.span is not None}
 
 
 @dataclass(slots=True)
@@ -80,6 +84,7 @@ class _Run:
     bodies: dict[types.FunctionType, Body]
     arguments: tuple[Any, ...]
     log: Log | None
+    names: dict[Site, str]
     random: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
@@ -114,7 +119,7 @@ class _Run:
     def items(self, group: Group) -> Iterator[Item]:
         domain = self.launch.shape.domain
         for z, y, x in product(*(range(size) for size in reversed(group.size))):
-            item = Item(group, (x, y, z), self.bodies, self.log)
+            item = Item(group, (x, y, z), self.bodies, self.log, self.names)
             if all(at < size for at, size in zip(item.global_ids, domain, strict=True)):
                 yield item
 

@@ -1,0 +1,183 @@
+"""`atoll kernel`: what does a kernel become, is it right, and what does a device say?"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from atoll.cli._answer import answering, plain
+
+if TYPE_CHECKING:
+    from atoll.diagnostics import Diagnostic
+    from atoll.kernels import KernelFunction
+
+_FILE = click.argument("file", metavar="FILE[:NAME]")
+_JSON = click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
+
+
+@click.group(name="kernel")
+def command() -> None:
+    """Show, check and run kernels written in Python."""
+
+
+@command.command(name="show")
+@_FILE
+@click.option("--target", metavar="PLATFORM[:ARCH]", help="What to emit for, such as cpu.")
+@click.option("--stage", metavar="NAME", help="`kir`, or the target's own stage; that by default.")
+@_JSON
+def show(file: str, target: str | None, stage: str | None, as_data: bool) -> None:
+    """Print a stage of a kernel: text as it is, a binary as bytes (as hex to a terminal)."""
+    with answering(as_data) as answer:
+        from atoll.kernels.files import select
+
+        wanted = stage or ("kir" if target is None else None)
+        if target is None and wanted != "kir":
+            raise _no_target(str(stage))
+        rows = [(kernel, kernel.show(target or "", wanted)) for kernel in select(file)]
+        answer["kernels"] = [
+            {"name": kernel.__name__, "text": code if isinstance(code, str) else None, "hex": _hex(code)}
+            for kernel, code in rows
+        ]
+        if not as_data:
+            for _, code in rows:
+                _print_code(code)
+
+
+def _no_target(stage: str) -> Exception:
+    from atoll.diagnostics import Diagnostic
+    from atoll.errors import UsageError
+    from atoll.plugin import registry
+
+    return UsageError(
+        Diagnostic(
+            code="ATL0763",
+            message=f"the stage `{stage}` belongs to a target, and none is named",
+            notes=(f"targets: {', '.join(registry().emitters)}",),
+            hint="add `--target`",
+        )
+    )
+
+
+def _hex(code: str | bytes) -> str | None:
+    return code.hex() if isinstance(code, bytes) else None
+
+
+def _print_code(code: str | bytes) -> None:
+    if isinstance(code, str):
+        click.echo(code, nl=not code.endswith("\n"))
+    elif sys.stdout.isatty():
+        for at in range(0, len(code), 32):
+            click.echo(code[at : at + 32].hex(" ", 4))
+    else:
+        sys.stdout.buffer.write(code)
+
+
+@command.command(name="check")
+@_FILE
+@click.option("--target", "targets", metavar="PLATFORM[:ARCH]", multiple=True, help="Also emit for this.")
+@click.option("--races", is_flag=True, help="Also run the oracle on sample arguments and look for races.")
+@click.option("--size", metavar="N", type=click.IntRange(1, 1 << 16), help="Work-items in a dimension.")
+@click.option("--seed", metavar="N", type=int, default=0, help="Of the arguments and the schedule.")
+@_JSON
+def check(
+    file: str, targets: tuple[str, ...], races: bool, size: int | None, seed: int, as_data: bool
+) -> None:
+    """Compile every kernel of a file and list all that is wrong; needs no device."""
+    failed = False
+    with answering(as_data) as answer:
+        from atoll.diagnostics import as_json, render
+        from atoll.kernels.files import select
+
+        rows: dict[str, list[str]] = {}
+        found: list[Diagnostic] = []
+        for kernel in select(file):
+            faults, done = _checked(kernel, targets, races=races, size=size, seed=seed)
+            found += faults
+            rows[kernel.__name__] = done
+        failed = bool(found)
+        answer |= {"kernels": rows, "diagnostics": [as_json(item) for item in found]}
+        if not as_data:
+            for name, done in rows.items():
+                if done:
+                    click.echo(f"{name}: {', '.join(done)}")
+            for item in found:
+                click.echo(render(item), err=True)
+    sys.exit(1 if failed else 0)
+
+
+def _checked(
+    kernel: KernelFunction, targets: tuple[str, ...], *, races: bool, size: int | None, seed: int
+) -> tuple[list[Diagnostic], list[str]]:
+    """Return everything wrong with a kernel, and what was done without a fault."""
+    from atoll.errors import AtollError, UsageError
+    from atoll.kernels.show import emit, target_named
+
+    faults: list[Diagnostic] = []
+    done: list[str] = []
+    try:
+        kernel.compiled()
+    except AtollError as error:
+        return list(error.diagnostics), done
+    done.append("compiles")
+    for text in targets:
+        try:
+            emit(kernel, *target_named(text))
+            done.append(f"emits for {text}")
+        except UsageError:
+            raise
+        except AtollError as error:
+            faults += error.diagnostics
+    if races:
+        try:
+            _run_oracle(kernel, size, seed)
+            done.append("no race found")
+        except AtollError as error:
+            faults += error.diagnostics
+    return faults, done
+
+
+def _run_oracle(kernel: KernelFunction, size: int | None, seed: int) -> None:
+    from atoll.kernels.sample import sample
+
+    given = sample(kernel.compiled().kernel, size, seed)
+    kernel.python(given.domain, seed=seed, races=True)(*given.fresh())
+
+
+@command.command(name="run")
+@_FILE
+@click.option("--target", "device", metavar="DEVICE", help="The device: a driver, driver:index or a name.")
+@click.option("--size", metavar="N", type=click.IntRange(1, 1 << 20), help="Work-items in a dimension.")
+@click.option("--seed", metavar="N", type=int, default=0, help="Of the sample arguments.")
+@_JSON
+def run(file: str, device: str | None, size: int | None, seed: int, as_data: bool) -> None:
+    """Launch every kernel of a file on sample arguments and compare with the oracle."""
+    wrong = False
+    with answering(as_data) as answer:
+        from atoll.kernels.files import select
+
+        rows: list[dict[str, Any]] = []
+        for kernel in select(file):
+            name, differences = _compared(kernel, device, size, seed)
+            rows.append({"name": kernel.__name__, "device": name, "differences": differences})
+            if not as_data:
+                verdict = "differs from the oracle" if differences else "equal to the oracle"
+                click.echo(f"{kernel.__name__}: {verdict} on {plain(name)}")
+                for line in differences:
+                    click.echo(f"  {line}", err=True)
+        answer["kernels"] = rows
+        wrong = any(row["differences"] for row in rows)
+    sys.exit(1 if wrong else 0)
+
+
+def _compared(
+    kernel: KernelFunction, device: str | None, size: int | None, seed: int
+) -> tuple[str, list[str]]:
+    from atoll.kernels.sample import differs, sample
+
+    given = sample(kernel.compiled().kernel, size, seed)
+    expected, mine = given.fresh(), given.fresh()
+    kernel.python(given.domain, seed=seed)(*expected)
+    done = kernel.over(given.domain, device=device)(*mine)
+    return done.device, differs(kernel.compiled().kernel, mine, expected)
