@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from atoll.packaging.gate import Rules
 
 
-MAX_LACKS = 8
-
-
 @click.command(name="measure")
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True)
 @click.option("--require", metavar="SPEC", help="Exit 1 where a file does not carry this accel set.")
@@ -78,8 +75,9 @@ class _Session:
         if self.required is None:
             return {}
         lacks = lacking(found, self.required, self.rules)
-        self.diagnostics += [refusal(found, self.required, lack) for lack in lacks[:MAX_LACKS]]
-        self.code = self.code or (1 if lacks else 0)
+        if lacks:
+            self.diagnostics.append(refusal(found, self.required, lacks))
+            self.code = self.code or 1
         rows = [
             {
                 "member": lack.member,

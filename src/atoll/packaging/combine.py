@@ -1,7 +1,8 @@
 """What do many findings say together? One set, the facts that must hold, what is only declared.
 
 Archs of one backend are alternatives, so they are joined. A version is a floor for who runs it, so the
-greatest counts; a portable floor is what the least form needs, so the least counts.
+greatest counts. So does the greatest of several portable floors: each piece is other code, and what is said
+of the whole must hold for every one. Several forms of one piece are that piece's reader's to weigh.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ def accel(findings: Iterable[Finding]) -> AccelSet:
 def _entry(backend: str, findings: list[Finding]) -> Entry:
     versions = [Version.parse(item.version) for item in findings if item.version]
     floors = [(Version.parse(item.floor), item.floor_word) for item in findings if item.floor]
-    least = min(floors, key=lambda item: _order(item[0])) if floors else None
+    floor = max(floors, key=lambda item: _order(item[0])) if floors else None
     return Entry(
         backend=backend,
         version=max(versions, key=_order) if versions else None,
         archs=tuple(sorted({item.arch for item in findings if item.arch}, key=natural)),
-        floor=Floor(least[0], least[1] or "floor") if least else None,
+        floor=Floor(floor[0], floor[1] or "floor") if floor else None,
     )
 
 

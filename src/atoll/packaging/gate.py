@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from atoll.accel import AccelSet, BackendRules, DeviceFacts, Difference, Relation, Version, links
@@ -25,6 +25,7 @@ from atoll.packaging.values import Report
 from atoll.plugin import Registry
 
 Rules = Mapping[str, BackendRules]
+NAMED = 4
 _VERSION = re.compile(r"\d+(\.\d+)+")
 
 
@@ -81,16 +82,23 @@ def described(report: Report) -> Descriptor:
     )
 
 
-def refusal(report: Report, required: AccelSet, lack: Lack) -> Diagnostic:
-    """Return the one refusal text, its subject what is required of a file."""
-    published = [side(name, accel_text(accel)) for name, accel in report.members().items()]
+def refusal(report: Report, required: AccelSet, lacks: Sequence[Lack]) -> Diagnostic:
+    """Return the one refusal text, its subject what is required of a file; the first lack is told in full."""
+    path = report.measured.path
+
+    def short(name: str) -> str:
+        return name.removeprefix(f"{path}!").removeprefix(f"{path}/")
+
+    published = [side(short(name), accel_text(accel)) for name, accel in report.members().items()]
+    alike = [short(lack.member) for lack in lacks if lack.differences == lacks[0].differences]
+    more = f" and {len(alike) - NAMED} more" if len(alike) > NAMED else ""
     return compose(
         Subject.GATE,
-        report.measured.path,
+        path,
         "",
         side("", accel_text(required)),
-        published or [side(report.measured.path, accel_text(report.measured.accel))],
-        (lack.member, lack.differences),
+        published or [side(path, accel_text(report.measured.accel))],
+        (", ".join(alike[:NAMED]) + more, lacks[0].differences),
     )
 
 

@@ -7,15 +7,16 @@ The wheel's `atoll.json` is the descriptor: one artifact, the wheel, with its me
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from atoll.accel import AccelSet, BackendRules, Difference
-from atoll.artifact import Abi, Descriptor, Fact, Index
+from atoll.artifact import Abi, Descriptor, Fact, Index, Measured
 from atoll.artifact.descriptor import accel_text
 from atoll.diagnostics import Diagnostic
 from atoll.errors import ArtifactMismatchError
+from atoll.packaging import combine
 from atoll.packaging.gate import lacking
 from atoll.packaging.measure import report
 from atoll.packaging.metadata import Metadata
@@ -53,6 +54,7 @@ def pack_tree(
     *,
     declared: AccelSet | None = None,
     rules: Mapping[str, BackendRules] | None = None,
+    packages: Iterable[str] = (),
     asked_platform: str = "",
 ) -> Packed:
     """Measure a built tree, check it, and write the wheel.
@@ -63,6 +65,7 @@ def pack_tree(
         out: Where the wheel is written.
         declared: The set the build declares; None where it declares nothing.
         rules: What the lanes know of their backends.
+        packages: The folders of the tree that are meant; all of it where empty.
         asked_platform: A platform tag to be held; computed where empty.
 
     Raises:
@@ -70,8 +73,9 @@ def pack_tree(
             the module that import loads needs a vendor's library.
         UsageError: Where tree, metadata or tag cannot be.
     """
-    files = tree_files(tree)
-    found = _named(report(tree), tree)
+    folders = [tree / name for name in packages] or [tree]
+    files = {name: path for folder in folders for name, path in tree_files(folder, tree).items()}
+    found = _together([_named(report(folder), tree) for folder in folders], tree.name)
     faults = [*_unknown(found), *_vendor(found), *_different(found, declared, rules or {})]
     if faults:
         raise ArtifactMismatchError(*faults)
@@ -88,7 +92,7 @@ def pack_tree(
         index=index,
         members=found.members(),
         platform=chosen,
-        sizes=_sizes(written, found.members()),
+        sizes=_sizes(written, found),
     )
 
 
@@ -100,16 +104,35 @@ def _named(found: Report, tree: Path) -> Report:
         return name.removeprefix(start)
 
     measured = found.measured
-    return Report(
+    return replace(
+        found,
         measured=replace(
             measured,
-            path=tree.name,
             findings=tuple(replace(item, member=inside(item.member)) for item in measured.findings),
             unread=tuple((inside(name), reason) for name, reason in measured.unread),
         ),
         facts=tuple((inside(name), fact) for name, fact in found.facts),
         files=tuple(inside(name) for name in found.files),
-        diagnostics=found.diagnostics,
+    )
+
+
+def _together(reports: list[Report], name: str) -> Report:
+    """Return one report of several folders."""
+    findings = tuple(item for each in reports for item in each.measured.findings)
+    unread = tuple(row for each in reports for row in each.measured.unread)
+    measured = Measured(
+        path=name,
+        accel=None if unread else combine.accel(findings),
+        requires=combine.requires(fact for each in reports for fact in each.measured.requires),
+        declared=combine.declared(findings),
+        findings=findings,
+        unread=unread,
+    )
+    return Report(
+        measured=measured,
+        facts=tuple(row for each in reports for row in each.facts),
+        files=tuple(row for each in reports for row in each.files),
+        diagnostics=tuple(item for each in reports for item in each.diagnostics),
     )
 
 
@@ -219,10 +242,13 @@ def _descriptor(index: Index, found: Report) -> dict[str, object]:
     return {**index.as_json(), "members": members}
 
 
-def _sizes(written: tuple[Written, ...], members: Mapping[str, AccelSet | None]) -> dict[str, int]:
+def _sizes(written: tuple[Written, ...], found: Report) -> dict[str, int]:
+    """Return the packed bytes by backend; a file of several counts for their sum's name."""
+    backends: dict[str, set[str]] = {}
+    for finding in found.measured.findings:
+        backends.setdefault(finding.member.partition("!")[0], set()).add(finding.backend)
     sizes: dict[str, int] = {}
     for item in written:
-        backends = [entry.backend for entry in members.get(item.name) or ()] or ["cpu"]
-        name = "+".join(backends)
+        name = "+".join(sorted(backends.get(item.name, {"cpu"})))
         sizes[name] = sizes.get(name, 0) + item.packed
     return dict(sorted(sizes.items()))

@@ -35,15 +35,16 @@ class Written:
     packed: int
 
 
-def tree_files(tree: Path) -> dict[str, Path]:
-    """Return the files of a tree by their name in the wheel, sorted.
+def tree_files(folder: Path, tree: Path) -> dict[str, Path]:
+    """Return the files of a folder by their name in the wheel, which is that below `tree`, sorted.
 
     Raises:
         UsageError: Where the tree holds a link or a special file, a name no wheel can carry, or nothing.
     """
-    found = dict(_below(tree, "")) if tree.is_dir() else {}
+    prefix = "" if folder == tree else f"{folder.relative_to(tree).as_posix()}/"
+    found = dict(_below(folder, prefix)) if folder.is_dir() else {}
     if not found:
-        raise UsageError(_tree(tree, "it holds no file"))
+        raise UsageError(_tree(folder, "it holds no file"))
     return dict(sorted(found.items()))
 
 

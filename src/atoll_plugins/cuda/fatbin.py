@@ -34,6 +34,11 @@ class Entry:
     payload: memoryview
 
     @property
+    def portable(self) -> bool:
+        """Whether it is PTX that later architectures take too."""
+        return self.kind == 1 and not self.letter
+
+    @property
     def letter(self) -> str:
         """``a`` for one arch only, ``f`` for its family, else empty."""
         return "a" if self.flags & ACCELERATED else "f" if self.flags & FAMILY else ""
@@ -51,12 +56,14 @@ def findings(data: memoryview, name: str, *, one: bool = False) -> Iterator[Find
     for entries in binaries(data, name, one=one):
         version, spent = _toolkit(entries, budget)
         budget -= spent
+        least = min((entry.level for entry in entries if entry.portable), default=0)
         for entry in entries:
             runs = runs or entry.kind in (1, 2)
-            key = (version, entry.kind, entry.isa, entry.level, entry.letter)
+            beside = least if entry.portable and entry.level > least else 0
+            key = (version, entry.kind, entry.isa, entry.level, entry.letter, beside)
             if key not in seen:
                 seen.add(key)
-                yield _finding(entry, name, version)
+                yield _finding(entry, name, version, beside)
     if seen and not runs:
         yield Finding(
             member=name, backend="", note="neither machine code nor PTX: nothing that runs by itself"
@@ -106,9 +113,11 @@ def _entries(data: memoryview, name: str) -> list[Entry]:
     return found
 
 
-def _finding(entry: Entry, name: str, version: str) -> Finding:
+def _finding(entry: Entry, name: str, version: str, beside: int) -> Finding:
     if entry.kind == 1:
-        return cubin.portable(name, isa=entry.isa, level=entry.level, letter=entry.letter, version=version)
+        found = cubin.portable(name, isa=entry.isa, level=entry.level, letter=entry.letter, version=version)
+        note = f"PTX for {entry.level} beside PTX of the same code for {beside}"
+        return replace(found, floor="", floor_word="", note=note) if beside else found
     arch = f"sm_{entry.level}{entry.letter}"
     base = Finding(member=name, backend="cuda", version=version)
     if entry.kind == 2:

@@ -51,12 +51,12 @@ def test_any_backend_and_version_is_spelled_or_a_fault(backend: str, version: st
         assert AccelSet.parse(str(accel([finding])), floor_words=ANY_WORD) == accel([finding])
 
 
-def test_archs_are_alternatives_the_greatest_version_and_the_least_floor_count() -> None:
+def test_archs_are_alternatives_the_greatest_version_and_the_greatest_floor_count() -> None:
     found = [
         Finding(member="a", backend="cuda", version="12.8", arch="sm_100", floor="90", floor_word="ptx"),
         Finding(member="b", backend="cuda", version="13.0", arch="sm_80", floor="75", floor_word="ptx"),
     ]
-    assert str(accel(found)) == "cuda13.0+{sm_80,sm_100} ptx>=75"
+    assert str(accel(found)) == "cuda13.0+{sm_80,sm_100} ptx>=90"
 
 
 def test_of_several_floors_of_one_fact_the_greatest_must_hold() -> None:

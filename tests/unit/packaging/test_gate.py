@@ -46,7 +46,7 @@ def test_an_arch_that_only_another_file_has_does_not_help(tmp_path: Path) -> Non
 def test_the_refusal_names_file_and_missing_arch(tmp_path: Path) -> None:
     found = report(wheel(tmp_path, a=lib(80, 90), b=lib(90)))
     (lack,) = lacking(found, asked("cuda+{sm_80}"), RULES)
-    said = refusal(found, asked("cuda+{sm_80}"), lack)
+    said = refusal(found, asked("cuda+{sm_80}"), [lack])
     assert said.code == "ATL0412"
     text = "\n".join(said.notes)
     assert "b.so" in text

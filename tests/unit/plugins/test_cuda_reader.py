@@ -66,6 +66,14 @@ def test_ptx_of_one_arch_or_family_is_no_portable_floor() -> None:
     ]
 
 
+def test_of_several_ptx_of_one_code_the_least_is_the_floor_and_the_others_are_named() -> None:
+    assert archs(fatbin(entry(1, 90), entry(1, 75))) == ["PTX", "ptx>=75"]
+
+
+def test_ptx_of_two_codes_gives_two_floors_of_which_the_greatest_must_hold() -> None:
+    assert archs(fatbin(entry(1, 90)) + fatbin(entry(1, 75))) == ["ptx>=90", "ptx>=75"]
+
+
 def test_the_ptx_isa_is_required() -> None:
     (found,) = findings(FatBinaryReader(), fatbin(entry(1, 90, isa=(8, 8))), kind=SECTION)
     assert found.requires == (Fact(name="ptx.isa", relation=">=", value="8.8"),)

@@ -82,4 +82,8 @@ CODES = {
         "Measuring a folder follows no symbolic links: what a link names is measured where it lies. "
         "What a link outside the folder names was not measured.",
     ),
+    "ATL0468": CodeInfo(
+        "nothing to ship in a wheel",
+        "`atoll pack` ships the targets of kind `python`, and the project has none.",
+    ),
 }

@@ -1,0 +1,150 @@
+"""`atoll pack`: build the project, measure what was built, and write the wheel."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from atoll.cli._building import Talk
+
+if TYPE_CHECKING:
+    from atoll.packaging import Metadata, Packed
+    from atoll.session import Built, Session
+
+LICENSES = ("LICENSE*", "LICENCE*", "COPYING*", "NOTICE*")
+
+
+@click.command(name="pack")
+@click.option(
+    "--wheel", is_flag=True, expose_value=False, help="Write one wheel with every backend; the default."
+)
+@click.option("--out", metavar="DIR", default="dist", show_default=True, help="Where the wheel is written.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Actions at once.")
+@click.option("--offline", is_flag=True, help="Fetch nothing; work from the store.")
+@click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
+@click.option("-v", "--verbose", is_flag=True, help="Print each command.")
+def command(out: str, jobs: int | None, offline: bool, as_data: bool, verbose: bool) -> None:
+    """Pack the project as one wheel: the processor's code and every backend of the manifest's set."""
+    from atoll.errors import AtollError
+    from atoll.session import open_session
+
+    talk = Talk(as_data=False, verbose=verbose)
+    try:
+        session = open_session(Path.cwd(), offline=offline, say=talk.say)
+        built = session.build(elsewhere=True, jobs=jobs, on_event=talk.event, on_plan=talk.plan)
+        talk.diagnostics(built.diagnostics)
+        packed = _pack(session, built, Path(out))
+    except AtollError as error:
+        sys.exit(_refused(error, talk, as_data=as_data))
+    if as_data:
+        talk.emit(_data(packed))
+        return
+    for line in _lines(packed):
+        talk.say(line)
+    click.echo(packed.path)
+
+
+def _pack(session: Session, built: Built, out: Path) -> Packed:
+    from atoll.packaging import pack_tree
+    from atoll.plugin.rules import backend_rules
+
+    outputs = [output for output in built.outputs if output.kind == "python"]
+    if not outputs:
+        raise _nothing(session)
+    tree = built.root / PurePosixPath(outputs[0].path).parent
+    return pack_tree(
+        tree,
+        _metadata(session),
+        out,
+        declared=session.accel,
+        rules=backend_rules(),
+        packages=_packages(session, [output.path for output in outputs]),
+    )
+
+
+def _nothing(session: Session) -> Exception:
+    from atoll.diagnostics import Diagnostic
+    from atoll.errors import UsageError
+
+    kinds = sorted({str(target.kind) for target in session.manifest.targets.values()})
+    return UsageError(
+        Diagnostic(
+            code="ATL0468",
+            message=f"`{session.manifest.package.name}` has nothing that a wheel ships",
+            notes=(
+                f"kinds of its targets: {', '.join(kinds) or 'none'}",
+                "a wheel ships targets of kind python",
+            ),
+            hint='add a target with `kind = "python"`',
+        )
+    )
+
+
+def _packages(session: Session, paths: list[str]) -> list[str]:
+    """Return the folders of the tree that belong to the package: those built and those authored."""
+    names = {PurePosixPath(path).name: None for path in paths}
+    for target in session.manifest.targets.values():
+        if str(target.kind) == "python":
+            names.update({PurePosixPath(folder).name: None for folder in target.packages})
+    return list(names)
+
+
+def _metadata(session: Session) -> Metadata:
+    from atoll.packaging import Metadata
+
+    package = session.manifest.package
+    found = sorted({path for pattern in LICENSES for path in session.root.glob(pattern) if path.is_file()})
+    return Metadata(
+        name=package.name,
+        version=package.version,
+        summary=package.description,
+        license=package.license,
+        license_files=tuple((path.name, path) for path in found),
+        python=package.python,
+    )
+
+
+def _data(packed: Packed) -> dict[str, Any]:
+    (artifact,) = packed.index.artifacts
+    return {
+        "wheel": str(packed.path),
+        "platform": packed.platform.tag,
+        "reasons": list(packed.platform.reasons),
+        "artifact": artifact.as_json(),
+        "members": {name: None if accel is None else str(accel) for name, accel in packed.members.items()},
+        "sizes": dict(packed.sizes),
+        "diagnostics": [],
+    }
+
+
+def _lines(packed: Packed) -> list[str]:
+    from atoll.artifact.descriptor import accel_text
+    from atoll.packaging.pack import INDEX_LIMIT
+
+    (artifact,) = packed.index.artifacts
+    size = packed.path.stat().st_size
+    lines = [f"  accel     {accel_text(artifact.accel)}"]
+    lines += [f"  declared  {text}" for text in artifact.declared]
+    lines.append(
+        f"  platform  {packed.platform.tag}: {'; '.join(packed.platform.reasons) or 'no object in it'}"
+    )
+    lines += [f"  size      {_bytes(count):>10}  {backend}" for backend, count in packed.sizes.items()]
+    lines.append(f"  size      {_bytes(size):>10}  in all, of {_bytes(INDEX_LIMIT)} that an index takes")
+    return lines
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 1024:.1f} KiB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MiB"
+
+
+def _refused(error: Any, talk: Talk, *, as_data: bool) -> int:
+    from atoll.diagnostics import as_json
+    from atoll.errors import UnreadableError, UsageError
+
+    if as_data:
+        talk.emit({"diagnostics": [as_json(item) for item in error.diagnostics]})
+    talk.diagnostics(error.diagnostics)
+    return 2 if isinstance(error, UsageError | UnreadableError) else 1
