@@ -55,6 +55,8 @@ class _Check:
     locals: dict[str, Scalar] = field(default_factory=dict)
     views: dict[str, View] = field(default_factory=dict)
     shared: dict[str, Scalar] = field(default_factory=dict)
+    #: For each loop around a place, what is defined at its breaks.
+    breaks: list[list[frozenset[str]]] = field(default_factory=list)
 
     def run(self) -> list[Diagnostic]:
         self.declare()
@@ -128,27 +130,38 @@ class _Check:
                 return self.loop(stmt, defined, depth, step)
             case n.Atomic():
                 return self.atomic(stmt, defined)
-            case n.Break() | n.Continue():
-                if not loop or step:
-                    self.fault(f"`{type(stmt).__name__.lower()}` stands outside a loop's body", stmt.span)
-                return None
-            case n.Return():
-                if step:
-                    self.fault("`return` stands in a loop's step", stmt.span)
+            case n.Break() | n.Continue() | n.Return():
+                self.leave(stmt, defined, loop=loop, step=step)
                 return None
             case n.Barrier():
                 if step or stmt.scope is not ops.Scope.WORK_GROUP:
                     self.fault("a barrier of this kind cannot stand here", stmt.span)
         return defined
 
-    def loop(self, stmt: n.Loop, defined: frozenset[str], depth: int, step: bool) -> frozenset[str]:
+    def leave(
+        self, stmt: n.Break | n.Continue | n.Return, defined: frozenset[str], *, loop: bool, step: bool
+    ) -> None:
+        word = type(stmt).__name__.lower()
+        if isinstance(stmt, n.Return):
+            if step:
+                self.fault("`return` stands in a loop's step", stmt.span)
+        elif not loop or step:
+            self.fault(f"`{word}` stands outside a loop's body", stmt.span)
+        elif isinstance(stmt, n.Break):
+            self.breaks[-1].append(defined)
+
+    def loop(self, stmt: n.Loop, defined: frozenset[str], depth: int, step: bool) -> frozenset[str] | None:
         self.value(stmt.condition, defined, BOOL, "a condition")
         if step:
             self.fault("a loop stands in a loop's step", stmt.span)
+        self.breaks.append([])
         self.block(stmt.body, defined, depth + 1, loop=True, step=False)
         # The step also runs after `continue`: it may only rely on what was defined before the body.
         self.block(stmt.step, defined, depth + 1, loop=True, step=True)
-        return defined
+        breaks = self.breaks.pop()
+        if stmt.condition != n.Const(BOOL, 1):
+            return defined
+        return frozenset.intersection(*breaks) if breaks else None  # an endless loop ends at its breaks
 
     def atomic(self, stmt: n.Atomic, defined: frozenset[str]) -> frozenset[str]:
         element = self.element(stmt.base, stmt.indices, defined, stmt.span)

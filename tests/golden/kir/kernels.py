@@ -1,0 +1,56 @@
+"""Kernels whose KIR is kept in golden files beside this one."""
+
+import math
+
+import atoll
+from atoll import device, f32, i32, kernel, u32, view
+
+SCALE = 0.5
+
+
+@kernel
+def saxpy(a: f32, x: view[f32], y: view[f32], out: view[f32]):
+    i = atoll.global_id(0)
+    if i < out.size:
+        out[i] = a * x[i] + y[i]
+
+
+@kernel(block=256)
+def block_sum(x: view[f32], out: view[f32]):
+    tile = atoll.shared(f32, 256)
+    lane = atoll.local_id(0)
+    i = atoll.global_id(0)
+    tile[lane] = x[i] if i < x.size else 0.0
+    atoll.barrier()
+    half = atoll.group_size(0) // 2
+    while half > 0:
+        if lane < half:
+            tile[lane] += tile[lane + half]
+        atoll.barrier()
+        half //= 2
+    if lane == 0:
+        out[atoll.group_id(0)] = tile[0]
+
+
+@device
+def first_above(x: view[f32], least: f32, start: i32):
+    for k in range(start, i32(len(x)), 2):
+        if x[k] > least:
+            return k
+    return -1
+
+
+@kernel(block=(16, 4))
+def everything(x: view[f32], m: view[u32, 2], hist: view[i32], n: i32):
+    i, j = atoll.global_id(0), atoll.global_id(1)
+    if not (0 <= i < n and x[i] > 0.0) or j >= m.shape[1]:
+        return
+    k = first_above(x, SCALE, i) % 7
+    m[i, j] ^= u32(k) << 3
+    atoll.atomic_add(hist, k if k >= 0 else 0, 1, order="acq_rel")
+    y = math.sqrt(abs(x[i])) ** 2 + max(x[-1], 2)
+    while True:
+        y = y / 3
+        if y < 1:
+            break
+    x[i] = atoll.fma(y, -y, SCALE * 3)
