@@ -13,7 +13,11 @@ WARNINGS = ("-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror")
 
 
 def launcher_object(
-    found: Driver, folder: Path, library: Path | None = None, edit: tuple[str, str] = ("", "")
+    found: Driver,
+    folder: Path,
+    library: Path | None = None,
+    edit: tuple[str, str] = ("", ""),
+    flags: tuple[str, ...] = (),
 ) -> Path:
     """Compile a driver's C launcher, on another library where one is given, with one edit of its text."""
     launcher = found.launcher()
@@ -26,14 +30,21 @@ def launcher_object(
     source.write_text(text)
     define = [f'-DATOLL_{found.name.upper()}_LIBRARY="{library}"'] if library else []
     include = f"-I{include_folder()}"
-    subprocess.run(["gcc", *WARNINGS, include, *define, "-c", str(source), "-o", str(out)], check=True)
+    words = ["gcc", *WARNINGS, *flags, include, *define, "-c", str(source), "-o", str(out)]
+    subprocess.run(words, check=True)
     return out
 
 
-def program(found: Driver, folder: Path, launcher: Path, main: str = "launch_main.c") -> Path:
+def program(
+    found: Driver,
+    folder: Path,
+    launcher: Path,
+    main: str = "launch_main.c",
+    flags: tuple[str, ...] = (),
+) -> Path:
     """Link a main program with a launcher and the core."""
     out = folder / f"program_{found.name}"
-    command = ["gcc", *WARNINGS, f"-I{include_folder()}", f"-DDRIVER=atoll_driver_{found.name}"]
+    command = ["gcc", *WARNINGS, *flags, f"-I{include_folder()}", f"-DDRIVER=atoll_driver_{found.name}"]
     inputs = [str(HERE / main), str(core_source()), str(launcher)]
     subprocess.run([*command, *inputs, "-o", str(out), "-ldl", "-lpthread", "-lm"], check=True)
     return out

@@ -224,10 +224,8 @@ def test_a_program_launches_a_hundred_times(backend: str, tmp_path: Path) -> Non
     assert lines == [f"{ANSWER}{found.devices()[0].name}"] * 100
 
 
-@pytest.mark.parametrize("backend", ["cpu", "vulkan", "opencl", "cuda"])
+@pytest.mark.parametrize("backend", ["vulkan", "opencl", "cuda"])
 def test_a_missing_library_is_the_reason(backend: str, tmp_path: Path) -> None:
-    if backend == "cpu":
-        return
     found = driver(backend)
     launcher = programs.launcher_object(found, tmp_path, Path("/nowhere/libnone.so.1"))
     (tmp_path / "code").write_bytes(b"x")
@@ -235,6 +233,21 @@ def test_a_missing_library_is_the_reason(backend: str, tmp_path: Path) -> None:
         programs.program(found, tmp_path, launcher), tmp_path / "code", "2", env=dict(os.environ)
     )
     assert said.count("failed: /nowhere/libnone.so.1 could not be opened: ") == 2
+
+
+@pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
+@pytest.mark.parametrize("backend", ["cpu", "cuda"])
+def test_a_launcher_is_clean_under_sanitizers(backend: str, sanitizer: str, tmp_path: Path) -> None:
+    library = fake_cuda(tmp_path) if backend == "cuda" else None
+    found = driver(backend, library)
+    flag = f"-fsanitize={sanitizer}"
+    launcher = programs.launcher_object(found, tmp_path, library, flags=(flag,))
+    program = programs.program(found, tmp_path, launcher, main="hard_main.c", flags=(flag,))
+    kernel = tmp_path / "code"
+    kernel.write_bytes(code(backend, tmp_path).code)
+    done = subprocess.run([str(program), str(kernel)], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("threads: 0 wrong of 200")
 
 
 @pytest.mark.parametrize("backend", ["cpu", "vulkan", "opencl", "cuda"])
@@ -270,8 +283,9 @@ from atoll.runtime import Device
 from atoll.testing.drivers import LAYOUT
 from atoll_plugins.vulkan.driver import VulkanDriver
 
-code = Emitted(target=Target(backend="vulkan"), stage="spirv", code=Path(sys.argv[1]).read_bytes(), text=False,
-               entry="saxpy", suffix=".spv", layout=LAYOUT)
+spirv = Path(sys.argv[1]).read_bytes()
+code = Emitted(target=Target(backend="vulkan"), stage="spirv", code=spirv, text=False, entry="saxpy",
+               suffix=".spv", layout=LAYOUT)
 inner = VulkanDriver().open(0)
 device = Device(inner)
 for count in (0, 4, 1000):

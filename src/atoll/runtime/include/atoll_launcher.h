@@ -31,8 +31,8 @@ __attribute__((format(printf, 2, 3))) ATOLL_MAYBE_UNUSED static int atoll_say(at
 ATOLL_MAYBE_UNUSED static const char *atoll_or_empty(const char *text) { return text ? text : ""; }
 
 ATOLL_MAYBE_UNUSED static void atoll_copy(char *out, size_t capacity, const char *text) {
-  size_t length = strnlen(atoll_or_empty(text), capacity - 1);
-  memcpy(out, atoll_or_empty(text), length);
+  size_t length = 0;
+  for (text = atoll_or_empty(text); length + 1 < capacity && text[length] != 0; length++) out[length] = text[length];
   out[length] = 0;
 }
 
