@@ -20,6 +20,8 @@ _HEAD = re.compile(
     rb"(?://[^\n]*\n|\s)*\.target[ \t]+sm_(\d{1,4})([af]?)\b"
 )
 _LOOK = 8192
+# Files that claim to be device code: where their bytes are none of it, they are unknown.
+_SUFFIXES = (".ptx", ".cubin", ".fatbin")
 
 
 class FatBinaryReader:
@@ -28,11 +30,13 @@ class FatBinaryReader:
     name = "cuda"
 
     def recognises(self, blob: Blob) -> bool:
-        """Tell by section, by the kind of an embedded kernel, or by the first bytes."""
+        """Tell by section, by the kind of an embedded kernel, by the suffix, or by the first bytes."""
         if blob.kind in _SECTIONS or blob.kind.startswith("device:cuda:"):
             return True
         if blob.kind.startswith("offload:"):
             return "nvptx" in blob.kind
+        if not blob.kind and blob.name.endswith(_SUFFIXES):
+            return True
         if blob.kind in ("", "embedded:elf", "embedded:fatbin", "embedded:ptx"):
             return _form(blob.data) is not None
         return False

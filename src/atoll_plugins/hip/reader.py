@@ -66,6 +66,8 @@ class CodeObjectReader:
         """Tell by the target an offload bundle names, or by the ELF machine."""
         if blob.kind.startswith("offload:"):
             return "amdgcn" in blob.kind
+        if not blob.kind and blob.name.endswith(".hsaco"):
+            return True
         return blob.kind in ("", "embedded:elf") and machine_of(blob.data[:20]) == MACHINE
 
     def read(self, blob: Blob) -> Iterator[Member | Finding | Fact]:

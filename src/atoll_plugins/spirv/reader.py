@@ -57,8 +57,10 @@ class SpirvReader:
     name = "spirv"
 
     def recognises(self, blob: Blob) -> bool:
-        """Tell by kind or by the magic word."""
+        """Tell by kind, by the suffix or by the magic word."""
         if blob.kind.endswith(":spirv"):
+            return True
+        if not blob.kind and blob.name.endswith(".spv"):
             return True
         plain = not blob.kind or blob.kind.startswith("offload:")
         return plain and blob.data[:4] in (MAGIC, SWAPPED)

@@ -146,6 +146,13 @@ def test_a_cubin_whose_note_is_gone_says_that_the_letter_is_not_known() -> None:
     assert "does not state" in found.note or "do not state" in found.note
 
 
+@pytest.mark.parametrize("name", ["a.ptx", "a.cubin", "a.fatbin"])
+def test_a_file_that_claims_to_be_device_code_and_is_none_is_unknown(name: str) -> None:
+    assert FatBinaryReader().recognises(blob(b"something else", name))
+    (found,) = findings(FatBinaryReader(), b"something else", name)
+    assert found.backend == ""
+
+
 def test_ptx_text_is_measured() -> None:
     (found,) = findings(FatBinaryReader(), PTX)
     assert (found.floor, found.floor_word, found.version) == ("90", "ptx", "13.0")
