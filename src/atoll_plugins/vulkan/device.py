@@ -26,6 +26,7 @@ from atoll.runtime.native import Table
 from atoll.runtime.pack import pack_scalars
 from atoll_plugins.vulkan.entry import entry_points, is_spirv
 from atoll_plugins.vulkan.make import Maker, Physical, Pipeline, create_device
+from atoll_plugins.vulkan.results import result_text
 
 PUSH_BYTES = 128
 WAIT_SECONDS = 600
@@ -388,7 +389,7 @@ class VulkanDevice:
         result = vk.vkWaitForFences(device, 1, fences, 1, WAIT_SECONDS * 10**9)
         if result:
             self._lost = f"the launch of `{self._flight.executable.entry}` did not finish"
-            said = f"{result}, after {WAIT_SECONDS} seconds" if result == _TIMEOUT else str(result)
+            said = result_text(result) + (f" after {WAIT_SECONDS} seconds" if result == _TIMEOUT else "")
             raise faults.call_failed("vkWaitForFences", said, self.info.name)
         flight, self._flight = self._flight, None
         result = vk.vkResetFences(device, 1, fences)

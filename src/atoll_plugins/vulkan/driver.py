@@ -17,6 +17,7 @@ from atoll.runtime import faults, launcher_source
 from atoll.runtime.native import LibraryMissingError, Table, open_table
 from atoll_plugins.vulkan.device import PUSH_BYTES, VulkanDevice
 from atoll_plugins.vulkan.make import Physical
+from atoll_plugins.vulkan.results import result_text
 
 _HERE = Path(__file__).parent
 _LIBRARY = "libvulkan.so.1"
@@ -128,7 +129,7 @@ def _enumerate(vk: Table, instance: Any) -> list[Any]:
     count, handles = vk.ffi.new("uint32_t *", most), vk.ffi.new("VkPhysicalDevice[]", most)
     result = vk.vkEnumeratePhysicalDevices(instance, count, handles)
     if result < 0:
-        raise CallError(f"`vkEnumeratePhysicalDevices` returned {result}")
+        raise CallError(f"`vkEnumeratePhysicalDevices` returned {result_text(result)}")
     return list(handles)[: count[0]]
 
 
@@ -195,4 +196,4 @@ def _driver_version(vk: Table, handle: Any, properties: Any) -> str:
 def _call(vk: Table, function: str, *arguments: Any) -> None:
     result = vk.functions[function](*arguments)
     if result:
-        raise CallError(f"`{function}` returned {result}")
+        raise CallError(f"`{function}` returned {result_text(result)}")

@@ -62,9 +62,27 @@ static struct {
   atoll_cache kept;
 } vk_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* The results that a launch may meet, by name; results.py has the same table for the driver. */
+static const char *vk_result_name(VkResult code) {
+  switch (code) {
+    case 2: return "VK_TIMEOUT";
+    case -1: return "VK_ERROR_OUT_OF_HOST_MEMORY";
+    case -2: return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
+    case -3: return "VK_ERROR_INITIALIZATION_FAILED";
+    case -4: return "VK_ERROR_DEVICE_LOST";
+    case -5: return "VK_ERROR_MEMORY_MAP_FAILED";
+    case -6: return "VK_ERROR_LAYER_NOT_PRESENT";
+    case -7: return "VK_ERROR_EXTENSION_NOT_PRESENT";
+    case -8: return "VK_ERROR_FEATURE_NOT_PRESENT";
+    case -9: return "VK_ERROR_INCOMPATIBLE_DRIVER: the loader finds no driver";
+    case -10: return "VK_ERROR_TOO_MANY_OBJECTS";
+    default: return "another result";
+  }
+}
+
 static int vk_failed(atoll_text *reason, const char *function, VkResult code) {
   if (code == VK_ERROR_DEVICE_LOST) vk_state.lost = 1;
-  return atoll_say(reason, "%s failed with %d on %s", function, (int)code,
+  return atoll_say(reason, "%s failed with %d (%s) on %s", function, (int)code, vk_result_name(code),
                    vk_state.facts.name[0] ? vk_state.facts.name : "vulkan");
 }
 

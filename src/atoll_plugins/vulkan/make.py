@@ -12,6 +12,7 @@ from typing import Any
 from atoll.plugin import DeviceInfo
 from atoll.runtime import faults
 from atoll.runtime.native import Table
+from atoll_plugins.vulkan.results import result_text
 
 _WITH_FEATURE_STRUCTS = 1 << 22 | 2 << 12
 _WHOLE = 2**64 - 1
@@ -61,7 +62,7 @@ class Maker:
     def check(self, function: str, result: int) -> None:
         """Raise where a function did not succeed."""
         if result:
-            raise faults.call_failed(function, str(result), self.name)
+            raise faults.call_failed(function, result_text(result), self.name)
 
     def pipeline(self, code: bytes, entry: str, bindings: int, push: int) -> Pipeline:
         """Return the pipeline of SPIR-V that binds storage buffers 0 to `bindings` - 1."""
@@ -205,5 +206,5 @@ def create_device(vk: Table, physical: Physical, api_version: int) -> Any:
     device = new("VkDevice *")
     result = vk.vkCreateDevice(physical.handle, create, vk.ffi.NULL, device)
     if result:
-        raise faults.call_failed("vkCreateDevice", str(result), physical.info.name)
+        raise faults.call_failed("vkCreateDevice", result_text(result), physical.info.name)
     return device[0]

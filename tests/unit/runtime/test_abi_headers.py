@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import atoll_plugins
+from atoll_plugins.vulkan.results import NAMES
 
 PLUGINS = Path(atoll_plugins.__file__).parent
 PRELUDE = "#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n"
@@ -119,3 +120,14 @@ def test_a_wrong_offset_is_seen(tmp_path: Path) -> None:
     main = "int main(void) {\n" + "\n".join(probes(ours)) + "\nreturn 0; }\n"
     mine = compiled(f"{PRELUDE}{ours}{main}", tmp_path, "mine")
     assert mine != compiled(f'{before}{PRELUDE}#include "{path}"\n{main}', tmp_path, "theirs")
+
+
+def test_results_have_the_vendors_names_in_both_tables() -> None:
+    path, _ = header("vulkan")
+    real = dict(re.findall(r"^    (VK_\w+) = (-?\d+),$", Path(path).read_text(), re.M))
+    launcher = (PLUGINS / "vulkan" / "launcher.c").read_text()
+    in_c = {int(number): name for number, name in re.findall(r'case (-?\d+): return "([^"]+)";', launcher)}
+    assert in_c == NAMES
+    assert {number: real[name.partition(":")[0]] for number, name in NAMES.items()} == {
+        number: str(number) for number in NAMES
+    }
