@@ -20,13 +20,13 @@ HEAD = (
 )
 
 
-def namespace(text: str, **names: Any) -> dict[str, Any]:
+def namespace(text: str, future: str = "", **names: Any) -> dict[str, Any]:
     """Run a module's text, after the usual imports, so that its functions have their source."""
     file = f"<kernel {next(_numbers)}>"
-    whole = HEAD + text
+    whole = future + HEAD + text
     linecache.cache[file] = (len(whole), None, whole.splitlines(keepends=True), file)
     found: dict[str, Any] = {"__name__": "kernel_text", **names}
-    exec(compile(whole, file, "exec"), found)
+    exec(compile(whole, file, "exec", dont_inherit=True), found)
     return found
 
 

@@ -110,7 +110,7 @@ def _constant(state: State, node: ast.Constant) -> Value:
         return Weak(node.value)
     kind = {str: "text", bytes: "bytes", complex: "a complex number"}.get(type(node.value), "this value")
     if node.value is None:
-        kind = "None"
+        kind = "`None`"
     raise state.error("ATL0710", f"{kind} has no meaning in a kernel", node)
 
 

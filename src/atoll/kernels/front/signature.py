@@ -64,7 +64,9 @@ def _annotations(function: Function) -> dict[str, Any]:
     raw = inspect.get_annotations(function.function)
     found: dict[str, Any] = {}
     for name, value in raw.items():
-        found[name] = _evaluated(function, value) if isinstance(value, str) else value
+        # A quoted annotation below `from __future__ import annotations` is a text of a text.
+        once = _evaluated(function, value) if isinstance(value, str) else value
+        found[name] = _evaluated(function, once) if isinstance(once, str) else once
     return found
 
 
