@@ -10,6 +10,7 @@ import os
 import threading
 from dataclasses import dataclass
 
+from atoll.accel import Version
 from atoll.errors import DeviceError
 from atoll.plugin import (
     Argument,
@@ -29,6 +30,8 @@ from atoll_plugins.vulkan.make import Maker, Physical, Pipeline, create_device
 from atoll_plugins.vulkan.results import result_text
 
 PUSH_BYTES = 128
+#: The newest version that this package was written for; what a newer device offers beside it is not used.
+NEWEST = Version((1, 3))
 WAIT_SECONDS = 600
 _LOST = -4
 _TIMEOUT = 2
@@ -168,8 +171,9 @@ class VulkanDevice:
     # ---- code
 
     def target(self) -> Target:
-        """Return SPIR-V for the device's version."""
-        return Target(backend="vulkan", version=str(self.info.facts.version or ""))
+        """Return SPIR-V for the version in use: the device's, but none newer than the instance asks for."""
+        version = self.info.facts.version or NEWEST
+        return Target(backend="vulkan", version=str(min(version, NEWEST)))
 
     def load(self, code: Emitted) -> Executable:
         """Make a pipeline of SPIR-V."""

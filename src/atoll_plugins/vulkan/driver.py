@@ -15,7 +15,7 @@ from atoll.accel import DeviceFacts, Version
 from atoll.plugin import DeviceInfo, DriverDevice, LauncherSource
 from atoll.runtime import faults, launcher_source
 from atoll.runtime.native import LibraryMissingError, Table, open_table
-from atoll_plugins.vulkan.device import PUSH_BYTES, VulkanDevice
+from atoll_plugins.vulkan.device import NEWEST, PUSH_BYTES, VulkanDevice
 from atoll_plugins.vulkan.make import Physical
 from atoll_plugins.vulkan.results import result_text
 
@@ -26,7 +26,7 @@ _INSTALL = (
     "(Debian: `apt-get install libvulkan1 mesa-vulkan-drivers`, or the vendor's driver)"
 )
 _OLDEST = 1 << 22 | 1 << 12
-_NEWEST = 1 << 22 | 3 << 12
+_NEWEST = NEWEST.parts[0] << 22 | NEWEST.parts[1] << 12
 _WITH_DRIVER_NAME = 1 << 22 | 2 << 12
 _SPIRV = {0: "1.0", 1: "1.3", 2: "1.5"}
 
