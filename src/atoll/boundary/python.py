@@ -1,7 +1,8 @@
 """What does Python see? One extension module: generated C on the limited API, one file for 3.11 and later.
 
 This module writes the tables (entries, parameters, roots) and one small caller an entry; everything that
-is the same in each module stands in ``python_module.c`` and is pasted behind them, so that the file is whole.
+is the same in each module stands in the ``python_*.c`` beside it and is pasted behind them, so that the file
+is whole.
 The stub is :mod:`atoll.boundary.stub`'s matter; what a root exports is :mod:`atoll.boundary.root`'s.
 """
 
@@ -19,6 +20,7 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import BoundaryError
 
 LIMITED_API = "0x030B0000"
+BODIES = ("python_roots.c", "python_arguments.c", "python_module.c")
 SHAPES = ("registry", "link")
 
 
@@ -138,8 +140,8 @@ def python_source(interface: Interface, shape: str = "registry") -> str:
         raise BoundaryError(*faults)
     if shape not in SHAPES:
         raise ValueError(f"a shape is one of {', '.join(SHAPES)}, not {shape}")
-    body = Path(__file__).with_name("python_module.c").read_text(encoding="utf-8")
-    return "\n".join([*_head(interface, shape == "link"), *_tables(interface), body])
+    bodies = [Path(__file__).with_name(name).read_text(encoding="utf-8") for name in BODIES]
+    return "\n".join([*_head(interface, shape == "link"), *_tables(interface), *bodies])
 
 
 def c_string(text: str) -> str:

@@ -92,13 +92,11 @@ def _stub(interface: Interface, path: tuple[str, ...], spaces: list[tuple[str, .
 
 def _function(name: str, item: InterfaceEntry) -> str:
     entry = item.entry
-    said = f"{entry.doc}\n\n" if entry.doc else ""
-    doc = f"{said}{declaration(entry)}".replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    lines = [line.rstrip() for line in doc.split("\n")]
-    text = "\n    ".join(lines) + ("\n    " if len(lines) > 1 else "")
-    text = "\n".join(line.rstrip() if not line.strip() else line for line in text.split("\n")[:-1] or [text])
-    closing = '\n    """' if len(lines) > 1 else '"""'
-    return f'def {name}({_parameters(entry)}) -> {_result(entry)}:\n    """{text}{closing}\n'
+    doc = "\n\n".join(part for part in (entry.doc, declaration(entry)) if part)
+    lines = doc.replace("\\", "\\\\").replace('"""', '\\"\\"\\"').split("\n")
+    closing = "\n    " if len(lines) > 1 else ""
+    text = "\n".join([lines[0], *(f"    {line}".rstrip() for line in lines[1:])])
+    return f'def {name}({_parameters(entry)}) -> {_result(entry)}:\n    """{text}{closing}"""\n'
 
 
 def _parameters(entry: Entry) -> str:

@@ -27,6 +27,7 @@ from atoll.runtime.sources import core_source, include_folder
 
 PYTHONS = [Path(f"/root/.pyenv/versions/{version}/bin/python") for version in ("3.11.7", "3.12.1", "3.13.0")]
 STRICT = ("-Wall", "-Wextra", "-Werror", "-fPIC", "-O1")
+CLOSED = ("-Wl,--no-undefined",)
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 SAXPY = """
 ATOLL_EXPORT_AS(x[n], y[n], out[n], status)
@@ -132,7 +133,7 @@ class Built:
         """Link one root's library and return it."""
         out = self.folder / root_file(self.interface, root)
         objects = self.objects(root, island, launcher, **table)
-        compiled("g++", "-shared", "-Wl,--no-undefined", *objects, "-o", out, where=self.folder)
+        compiled("g++", *STRICT, "-shared", *CLOSED, *objects, "-o", out, where=self.folder)
         return out
 
     def run(self, code: str, python: Path | str = sys.executable, **environment: str) -> str:

@@ -40,6 +40,15 @@ ATOLL_EXPORT_C void app_nothing() {}
 ATOLL_EXPORT_AS(s[n])
 int app_first(const char *s, int n) { return n ? s[0] : -1; }
 """
+WAIT = """
+ATOLL_EXPORT_AS(flag[n], status)
+int app_wait(const int *flag, int n) {
+  for (long k = 0; k < 4000000000L; ++k)
+    if (n > 0 && *(const volatile int *)flag != 0) return 0;
+  return 1;
+}
+"""
+TELL = 'ATOLL_EXPORT_AS(status) int app_tell(int code) { atoll_fail("told"); return code; }'
 BLUR = 'ATOLL_EXPORT_C int app_blur(int n) { atoll_ran_on("blur"); return n + 1; }'
 KERNEL = Entry(
     name="app_axpy",
@@ -65,7 +74,7 @@ int app_axpy(uint32_t domain0, uint32_t domain1, float a, float *x, uint64_t x_s
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder = tmp_path_factory.mktemp("registry")
-    files = {"a.cpp": SAXPY + WIDE, "image/fine/blur.cpp": BLUR}
+    files = {"a.cpp": SAXPY + WIDE + WAIT + TELL, "image/fine/blur.cpp": BLUR}
     cpu = scanned(folder / "src" / "cpu", files)
     cpu = Root(name="cpu", path=cpu.path, entries=(*cpu.entries, KERNEL))
     gpu = scanned(folder / "src" / "gpu", SAXPY)
@@ -74,7 +83,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     bare = scanned(folder / "src" / "bare", SAXPY)
     made = Built(folder, interface(gpu, soft, gone, bare, cpu, layout_root="cpu", strip_prefix="app_"))
     made.module()
-    made.root("cpu", SAXPY + WIDE + BLUR + AXPY, version="1")
+    made.root("cpu", '#include "atoll_launch.h"\n' + SAXPY + WIDE + WAIT + TELL + BLUR + AXPY, version="1")
     failing = SAXPY.replace("by hand", "Soft 1").replace(
         "return 0", 'atoll_fail("it broke"); return a > 5 ? 7 : 0'
     )
@@ -216,8 +225,11 @@ def test_a_status_becomes_an_exception_with_the_last_error(built: Built) -> None
 
 
 def test_an_error_of_an_earlier_call_is_not_said_again(built: Built) -> None:
-    code = "k.use('soft')\ntry: k.saxpy(6, F(1), F(1), F(0))\nexcept k.IslandError: pass\nk.use('cpu')\ntry: k.fail(1)\nexcept k.IslandError as e: print(e)"
-    assert said(built, code) == "app_fail on `cpu` returned 1"
+    code = "for f in (k.tell, k.fail):\n  try: f(1)\n  except k.IslandError as e: print(e)"
+    assert said(built, code).splitlines() == [
+        "app_tell on `cpu` returned 1: told",
+        "app_fail on `cpu` returned 1",
+    ]
 
 
 def test_namespaces_are_modules(built: Built) -> None:
@@ -378,6 +390,19 @@ threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
 print('done')
 """
     assert said(built, code) == "done"
+
+
+def test_other_threads_run_during_a_call(built: Built) -> None:
+    code = """
+import threading
+flag = array.array('i', [0])
+t = threading.Thread(target=lambda: flag.__setitem__(0, 1))
+sys.setswitchinterval(1000)
+threading.Timer(0.05, t.start).start()
+k.wait(flag)
+print('released')
+"""
+    assert said(built, code) == "released"
 
 
 def test_no_call_leaks_references_also_where_it_fails(built: Built) -> None:

@@ -1,0 +1,310 @@
+/* ---- arguments ---- */
+
+/* Set an error that names function and argument; returns -1. */
+static int atoll_wrong(PyObject *type, const atoll_entry *entry, const atoll_parameter *parameter, const char *format,
+                       ...) {
+  va_list arguments;
+  PyObject *text;
+  va_start(arguments, format);
+  text = PyUnicode_FromFormatV(format, arguments);
+  va_end(arguments);
+  if (text != NULL) PyErr_Format(type, "%s: argument `%s` %U", entry->name, parameter->python, text);
+  Py_XDECREF(text);
+  return -1;
+}
+
+static const char *atoll_word(char kind) {
+  switch (kind) {
+    case 'i': return "int";
+    case 'u': return "uint";
+    case 'f': return "float";
+    case 'b': return "bool";
+    case 'z': return "complex";
+    default: return "char";
+  }
+}
+
+static PyObject *atoll_type_name(PyObject *value) { return PyType_GetName(Py_TYPE(value)); }
+
+static int atoll_not_a(const atoll_entry *entry, const atoll_parameter *parameter, PyObject *value, const char *what) {
+  PyObject *name = atoll_type_name(value);
+  if (name != NULL) (void)atoll_wrong(PyExc_TypeError, entry, parameter, "must be %s, not %U", what, name);
+  Py_XDECREF(name);
+  return -1;
+}
+
+static int atoll_integer(const atoll_entry *entry, const atoll_parameter *parameter, PyObject *value,
+                         atoll_slot *slot) {
+  unsigned bits = (unsigned)parameter->size * 8u;
+  int overflow = 0, bad;
+  PyObject *number = PyNumber_Index(value);
+  if (number == NULL) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+      PyErr_Clear();
+      return atoll_not_a(entry, parameter, value, "an integer");
+    }
+    return -1;
+  }
+  if (parameter->kind == 'i') {
+    slot->i = PyLong_AsLongLongAndOverflow(number, &overflow);
+    bad = overflow != 0 || (bits < 64 && (slot->i < -(1LL << (bits - 1)) || slot->i >= 1LL << (bits - 1)));
+  } else {
+    slot->u = PyLong_AsUnsignedLongLong(number);
+    bad = PyErr_Occurred() != NULL || (bits < 64 && slot->u >> bits != 0);
+    PyErr_Clear();
+  }
+  if (bad) (void)atoll_wrong(PyExc_OverflowError, entry, parameter, "is %S, which does not fit %s", number, parameter->ctype);
+  Py_DECREF(number);
+  return bad ? -1 : 0;
+}
+
+static int atoll_scalar(const atoll_entry *entry, const atoll_parameter *parameter, PyObject *value,
+                        atoll_slot *slot) {
+  if (parameter->kind == 'b') {
+    if (value != Py_True && value != Py_False) return atoll_not_a(entry, parameter, value, "a bool");
+    slot->u = value == Py_True;
+    return 0;
+  }
+  if (parameter->kind != 'f') return atoll_integer(entry, parameter, value, slot);
+  slot->f = PyFloat_AsDouble(value);
+  if (slot->f == -1.0 && PyErr_Occurred()) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
+    PyErr_Clear();
+    return atoll_not_a(entry, parameter, value, "a number");
+  }
+  if (parameter->size == sizeof(float) && isfinite(slot->f) && !isfinite((float)slot->f))
+    return atoll_wrong(PyExc_OverflowError, entry, parameter, "is %S, which does not fit %s", value, parameter->ctype);
+  return 0;
+}
+
+/* The kind of an array's elements from its format; 0 where it is no plain number of this machine's order. */
+static char atoll_format_kind(const char *format) {
+  const uint16_t one = 1;
+  const int little = *(const unsigned char *)&one == 1;
+  if (format == NULL) return 'u';
+  if (*format == '@' || *format == '=' || *format == (little ? '<' : '>')) format++;
+  else if (*format == '<' || *format == '>' || *format == '!') return 0;
+  if (*format == 'Z') return 'z';
+  if (format[0] == 0 || format[1] != 0) return 0;
+  if (strchr("bhilqn", *format)) return 'i';
+  if (strchr("BHILQN", *format)) return 'u';
+  if (strchr("efdg", *format)) return 'f';
+  return *format == '?' ? 'b' : *format == 'c' ? 'c' : 0;
+}
+
+/* DLPack, the part of its ABI that is stable since version 0: https://dmlc.github.io/dlpack/latest/c_api.html */
+typedef struct atoll_tensor {
+  void *data;
+  int32_t device_type;
+  int32_t device_id;
+  int32_t rank;
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+  int64_t *shape;
+  int64_t *strides;
+  uint64_t byte_offset;
+  void *manager;
+  void (*deleter)(struct atoll_tensor *);
+} atoll_tensor;
+
+static int atoll_on_device(const atoll_entry *entry, const atoll_parameter *parameter, long type) {
+  return atoll_wrong(PyExc_TypeError, entry, parameter,
+                     "lies on a device (DLPack device type %ld), and the function takes host memory", type);
+}
+
+static int atoll_tensor_place(const atoll_entry *entry, const atoll_parameter *parameter, PyObject *value) {
+  PyObject *place = PyObject_CallMethod(value, "__dlpack_device__", NULL);
+  PyObject *type = place == NULL ? NULL : PySequence_GetItem(place, 0);
+  PyObject *number = type == NULL ? NULL : PyNumber_Index(type);
+  long code = number == NULL ? -1 : PyLong_AsLong(number);
+  Py_XDECREF(place);
+  Py_XDECREF(type);
+  Py_XDECREF(number);
+  if (PyErr_Occurred()) return -1;
+  return code == 1 ? 0 : atoll_on_device(entry, parameter, code);
+}
+
+static int atoll_take_tensor(const atoll_entry *entry, const atoll_parameter *parameter, PyObject *value,
+                             atoll_array *array) {
+  PyObject *capsule;
+  atoll_tensor *tensor;
+  int64_t expected = 1;
+  if (atoll_tensor_place(entry, parameter, value) != 0) return -1;
+  capsule = PyObject_CallMethod(value, "__dlpack__", NULL);
+  if (capsule == NULL) return -1;
+  tensor = PyCapsule_GetPointer(capsule, "dltensor");
+  if (tensor == NULL || PyCapsule_SetName(capsule, "used_dltensor") != 0) {
+    Py_DECREF(capsule);
+    return -1;
+  }
+  Py_DECREF(capsule);
+  array->tensor = tensor;
+  if (tensor->device_type != 1) return atoll_on_device(entry, parameter, tensor->device_type);
+  array->kind = tensor->lanes != 1 || tensor->bits % 8 != 0 ? 0
+                : tensor->code == 0                         ? 'i'
+                : tensor->code == 1                         ? 'u'
+                : tensor->code == 2                         ? 'f'
+                : tensor->code == 5                         ? 'z'
+                : tensor->code == 6                         ? 'b'
+                                                            : 0;
+  array->size = tensor->bits / 8;
+  array->data = (char *)tensor->data + tensor->byte_offset;
+  array->rank = tensor->rank;
+  for (int k = tensor->rank - 1; k >= 0; k--) {
+    if (k < ATOLL_MOST_RANK) array->shape[k] = (Py_ssize_t)tensor->shape[k];
+    if (tensor->strides != NULL && tensor->shape[k] > 1 && tensor->strides[k] != expected)
+      return atoll_wrong(PyExc_ValueError, entry, parameter, "is not contiguous in row-major order");
+    expected *= tensor->shape[k];
+  }
+  return 0;
+}
+
+static int atoll_take_buffer(const atoll_entry *entry, const atoll_parameter *parameter, PyObject *value,
+                             atoll_array *array) {
+  if (PyObject_GetBuffer(value, &array->view, PyBUF_RECORDS_RO) != 0) {
+    if (PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
+    PyErr_Clear();
+    return atoll_wrong(PyExc_TypeError, entry, parameter, "gives no view of its elements");
+  }
+  array->viewed = 1;
+  array->format = array->view.format;
+  array->kind = atoll_format_kind(array->view.format);
+  array->size = array->view.itemsize;
+  array->data = array->view.buf;
+  array->readonly = array->view.readonly;
+  array->rank = array->view.ndim;
+  for (int k = 0; k < array->rank && k < ATOLL_MOST_RANK; k++) array->shape[k] = array->view.shape[k];
+  if (!PyBuffer_IsContiguous(&array->view, 'C'))
+    return atoll_wrong(PyExc_ValueError, entry, parameter, "is not contiguous in row-major order");
+  return 0;
+}
+
+static int atoll_check_array(const atoll_entry *entry, const atoll_parameter *parameter, const atoll_array *array) {
+  int text = parameter->kind == 'c' && array->size == 1 && strchr("iuc", array->kind) != NULL && array->kind != 0;
+  int bits = (int)array->size * 8, wanted = (int)parameter->size * 8;
+  if (!text && (array->kind != parameter->kind || (size_t)array->size != parameter->size)) {
+    if (array->kind == 0)
+      return atoll_wrong(PyExc_TypeError, entry, parameter, "has elements `%s` where %s%d is taken",
+                         array->format ? array->format : "of an unknown type", atoll_word(parameter->kind), wanted);
+    return atoll_wrong(PyExc_TypeError, entry, parameter, "has elements %s%d where %s%d is taken",
+                       atoll_word(array->kind), bits, atoll_word(parameter->kind), wanted);
+  }
+  if (array->rank != parameter->rank)
+    return atoll_wrong(PyExc_ValueError, entry, parameter, "has %d dimensions where %d are taken", array->rank,
+                       parameter->rank);
+  if (parameter->writes && array->readonly)
+    return atoll_wrong(PyExc_ValueError, entry, parameter, "is read-only, and the function writes it");
+  if ((uintptr_t)array->data % parameter->align != 0)
+    return atoll_wrong(PyExc_ValueError, entry, parameter, "is not aligned to %d bytes", (int)parameter->align);
+  return 0;
+}
+
+static int atoll_take(const atoll_entry *entry, const atoll_parameter *parameter, PyObject *value, atoll_array *array,
+                      atoll_slot *slot) {
+  char wanted[64];
+  int taken;
+  if (PyObject_CheckBuffer(value)) {
+    taken = atoll_take_buffer(entry, parameter, value, array);
+  } else if (PyObject_HasAttrString(value, "__dlpack__") && PyObject_HasAttrString(value, "__dlpack_device__")) {
+    taken = atoll_take_tensor(entry, parameter, value, array);
+  } else {
+    (void)snprintf(wanted, sizeof wanted, "an array of %s%d", atoll_word(parameter->kind), (int)parameter->size * 8);
+    taken = atoll_not_a(entry, parameter, value, wanted);
+  }
+  if (taken != 0 || atoll_check_array(entry, parameter, array) != 0) return -1;
+  slot->p = array->data;
+  return 0;
+}
+
+/* ---- lengths: from the arrays, equal in all of them ---- */
+
+static int atoll_one_length(const atoll_entry *entry, unsigned array_index, int dimension, Py_ssize_t have,
+                            atoll_slot *slots, int *sources) {
+  const atoll_parameter *array = &entry->parameters[array_index];
+  long long fixed = array->dimensions[dimension];
+  const atoll_parameter *length;
+  unsigned bits;
+  if (fixed > 0) {
+    if (have == fixed) return 0;
+    return atoll_wrong(PyExc_ValueError, entry, array, "has %zd elements in dimension %d where %lld are taken", have,
+                       dimension, fixed);
+  }
+  length = &entry->parameters[-fixed - 1];
+  if (sources[-fixed - 1] >= 0) {
+    const atoll_parameter *other = &entry->parameters[sources[-fixed - 1]];
+    if (slots[-fixed - 1].u == (unsigned long long)have) return 0;
+    return atoll_wrong(PyExc_ValueError, entry, array, "has %zd elements in dimension %d where `%s` has %llu (both are `%s`)",
+                       have, dimension, other->python, slots[-fixed - 1].u, length->name);
+  }
+  bits = (unsigned)length->size * 8u - (length->kind == 'i');
+  if (bits < 64 && (unsigned long long)have >> bits != 0)
+    return atoll_wrong(PyExc_OverflowError, entry, array, "has %zd elements in dimension %d, which does not fit %s %s",
+                       have, dimension, length->ctype, length->name);
+  slots[-fixed - 1].u = (unsigned long long)have;
+  sources[-fixed - 1] = (int)array_index;
+  return 0;
+}
+
+static int atoll_lengths(const atoll_entry *entry, const atoll_array *arrays, atoll_slot *slots) {
+  int sources[ATOLL_MOST_PARAMETERS];
+  for (int k = 0; k < ATOLL_MOST_PARAMETERS; k++) sources[k] = -1;
+  for (unsigned k = 0; k < entry->count; k++) {
+    const atoll_parameter *parameter = &entry->parameters[k];
+    if (parameter->role != ATOLL_ARRAY) continue;
+    for (int d = 0; d < parameter->rank; d++)
+      if (atoll_one_length(entry, k, d, arrays[k].shape[d], slots, sources) != 0) return -1;
+  }
+  return 0;
+}
+
+/* ---- results that Python allocates ---- */
+
+static PyObject *atoll_plain_array(const atoll_parameter *parameter, PyObject *shape, Py_ssize_t count) {
+  static const char *const signed_formats[] = {"", "b", "h", "", "i", "", "", "", "q"};
+  static const char *const unsigned_formats[] = {"", "B", "H", "", "I", "", "", "", "Q"};
+  const char *format = parameter->kind == 'f'   ? (parameter->size == 4 ? "f" : "d")
+                       : parameter->kind == 'b' ? "?"
+                       : parameter->kind == 'u' ? unsigned_formats[parameter->size]
+                                                : signed_formats[parameter->size];
+  PyObject *bytes, *view, *cast = NULL;
+  if (count > PY_SSIZE_T_MAX / (Py_ssize_t)parameter->size) return PyErr_NoMemory();
+  bytes = PyByteArray_FromStringAndSize(NULL, count * (Py_ssize_t)parameter->size);
+  view = bytes == NULL ? NULL : PyMemoryView_FromObject(bytes);
+  Py_XDECREF(bytes);
+  if (view == NULL) return NULL;
+  cast = count == 0 || parameter->rank == 1 ? PyObject_CallMethod(view, "cast", "s", format)
+                                            : PyObject_CallMethod(view, "cast", "sO", format, shape);
+  Py_DECREF(view);
+  return cast;
+}
+
+/* numpy.empty where NumPy can be imported, else a memoryview of zeros. */
+static PyObject *atoll_new_array(const atoll_parameter *parameter, const atoll_slot *slots) {
+  char dtype[8];
+  Py_ssize_t count = 1;
+  PyObject *numpy, *array = NULL, *shape = PyTuple_New(parameter->rank);
+  for (int d = 0; shape != NULL && d < parameter->rank; d++) {
+    long long fixed = parameter->dimensions[d];
+    unsigned long long size = fixed > 0 ? (unsigned long long)fixed : slots[-fixed - 1].u;
+    PyObject *number = PyLong_FromUnsignedLongLong(size);
+    if (number == NULL || PyTuple_SetItem(shape, d, number) != 0) Py_CLEAR(shape);
+    if (size != 0 && (unsigned long long)count > (unsigned long long)PY_SSIZE_T_MAX / size) {
+      Py_CLEAR(shape);
+      return PyErr_NoMemory();
+    }
+    count *= (Py_ssize_t)size;
+  }
+  if (shape == NULL) return NULL;
+  numpy = PyImport_ImportModule("numpy");
+  if (numpy != NULL) {
+    (void)snprintf(dtype, sizeof dtype, "%c%u", parameter->kind == 'c' ? 'i' : parameter->kind, (unsigned)parameter->size);
+    array = PyObject_CallMethod(numpy, "empty", "Os", shape, dtype);
+    Py_DECREF(numpy);
+  } else if (PyErr_ExceptionMatches(PyExc_ImportError)) {
+    PyErr_Clear();
+    array = atoll_plain_array(parameter, shape, count);
+  }
+  Py_DECREF(shape);
+  return array;
+}
