@@ -1,7 +1,7 @@
 """What does a kernel file hold? Asked of a child process with a time limit, and remembered.
 
-The answer is kept in ``.atoll/python/`` below the project's root, with the SHA-256 of every file it
-depends on; it is used as long as all of them are the same.
+The answer is kept below ``python/`` in the cache folder, with the SHA-256 of every file it depends on; it
+is used as long as all of them are the same.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from atoll._util.files import write_atomic
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import LaneError
 from atoll.plugin import LaneRequest
@@ -52,7 +53,7 @@ def described(
     Raises:
         LaneError: Where the file is refused.
     """
-    known = _memory(request.root, path)
+    known = _memory(request, path)
     answer = _remembered(known, request.root, compiler)
     if answer is None:
         answer = _ask(request, path, limit)
@@ -68,7 +69,7 @@ def described(
 
 
 def _ask(request: LaneRequest, path: str, limit: float) -> dict[str, Any]:
-    argv = (sys.executable, "-I", "-m", "atoll_plugins.python.describe", path, str(request.root))
+    argv = (sys.executable, "-I", "-B", "-m", "atoll_plugins.python.describe", path, str(request.root))
     env = {name: request.environment[name] for name in KEPT if name in request.environment}
     child = subprocess.Popen(
         argv,
@@ -129,8 +130,16 @@ def _died(path: str, status: int, err: bytes) -> Diagnostic:
 # --- the memory ---
 
 
-def _memory(root: Path, path: str) -> Path:
-    return root / ".atoll" / "python" / f"{hashlib.sha256(path.encode()).hexdigest()[:32]}.json"
+def _memory(request: LaneRequest, path: str) -> Path:
+    """Return where the answer is kept: below ATOLL_CACHE, else the user's cache folder."""
+    stated = request.environment.get("ATOLL_CACHE")
+    if stated:
+        cache = Path(stated)
+    else:
+        import platformdirs
+
+        cache = Path(platformdirs.user_cache_dir("atoll"))
+    return cache / "python" / f"{hashlib.sha256(f'{request.root}/{path}'.encode()).hexdigest()}.json"
 
 
 def _digest(path: Path) -> str:
@@ -161,7 +170,5 @@ def _remember(known: Path, root: Path, compiler: str, answer: dict[str, Any]) ->
         "digests": {name: _digest(root / name) for name in answer["files"]},
         "answer": answer,
     }
-    known.parent.mkdir(parents=True, exist_ok=True)
-    fresh = known.with_suffix(f".{os.getpid()}.tmp")
-    fresh.write_text(json.dumps(kept), encoding="utf-8")
-    fresh.replace(known)
+    with suppress(OSError):  # a cache that cannot be written is no reason not to build
+        write_atomic(known, json.dumps(kept))

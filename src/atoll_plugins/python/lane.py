@@ -175,7 +175,7 @@ def _compile(
     action = Action(
         name=f"python {unit.path} for {backend}" + (f" in {unit.target}" if unit.target else ""),
         argv=(
-            *(sys.executable, "-I", "-m", "atoll_plugins.python.compile", unit.path),
+            *(sys.executable, "-I", "-B", "-m", "atoll_plugins.python.compile", unit.path),
             *("--root", str(request.root), "--backend", backend),
             *("--entry", entry_text(unit.entry, unit.archs), "--out", out, "--depfile", depfile),
         ),
