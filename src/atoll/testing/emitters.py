@@ -275,7 +275,12 @@ class Wrong:
 
 
 def answers_are_right(
-    emitter: Emitter, device: DriverDevice, program: Program, *, exact: bool = False
+    emitter: Emitter,
+    device: DriverDevice,
+    program: Program,
+    *,
+    ulp: int | None = None,
+    signed_zeros: bool = True,
 ) -> Emitted | None:
     """Launch a program and compare every element of every buffer with the reference.
 
@@ -283,7 +288,8 @@ def answers_are_right(
         emitter: The emitter.
         device: An open device of its driver.
         program: What to run.
-        exact: Whether floats must be equal even where the program allows some units in the last place.
+        ulp: How far floats may be off, in units of the last place, where it is not what the program allows.
+        signed_zeros: Whether 0.0 and -0.0 are two values; false only for a device known to mix them up.
 
     Returns:
         The code that ran, or None where the emitter refuses the program for this target.
@@ -297,7 +303,9 @@ def answers_are_right(
     launch(device, code, program.module, program.name, found, program.groups, program.group, program.domain)
     kernel = program.module.kernel(program.name)
     evaluate(kernel, wanted, program.groups, program.group, program.domain)
-    wrong = differences(kernel, found, wanted, 0 if exact else program.ulp)
+    wrong = differences(kernel, found, wanted, program.ulp if ulp is None else ulp)
+    if not signed_zeros:
+        wrong = [one for one in wrong if not one.found == one.wanted == 0]
     text = "; ".join(f"{one.view}[{one.index}] is {one.found!r}, not {one.wanted!r}" for one in wrong[:5])
     assert not wrong, f"{program.name} on {device.info.name}: {len(wrong)} elements differ: {text}"
     return code

@@ -360,11 +360,24 @@ def _whole(function: Callable[[float], int]) -> Callable[[float], float]:
     return lambda value: math.copysign(float(function(value)), value) if math.isfinite(value) else value
 
 
+def _power(left: float, right: float) -> float:
+    """Return C's pow: Python raises where C gives an infinity or NaN."""
+    odd = right.is_integer() and right % 2 == 1
+    try:
+        return math.pow(left, right)
+    except OverflowError:
+        return -math.inf if left < 0 and odd else math.inf
+    except ValueError:
+        if left == 0.0:
+            return math.copysign(math.inf, left) if odd else math.inf
+        return math.nan
+
+
 _MATHS: dict[Math, Callable[..., float]] = {
     Math.SQRT: math.sqrt, Math.RSQRT: lambda a: _ratio(1.0, math.sqrt(a)), Math.EXP: math.exp,
     Math.EXP2: math.exp2, Math.LOG: lambda a: -math.inf if a == 0.0 else math.log(a),
     Math.LOG2: lambda a: -math.inf if a == 0.0 else math.log2(a), Math.SIN: math.sin, Math.COS: math.cos,
     Math.TAN: math.tan, Math.TANH: math.tanh, Math.FLOOR: _whole(math.floor), Math.CEIL: _whole(math.ceil),
-    Math.TRUNC: _whole(math.trunc), Math.RINT: _whole(round), Math.POW: math.pow,
+    Math.TRUNC: _whole(math.trunc), Math.RINT: _whole(round), Math.POW: _power,
     Math.FMA: lambda a, b, c: a * b + c,
 }  # fmt: skip

@@ -293,7 +293,7 @@ class _Maker:
 
     def constant(self, scalar: Scalar) -> nodes.Const:
         if scalar.is_float:
-            return nodes.const(scalar, self.draw.choice([0.0, -0.0, 1.0, -2.5, 0.125, 3.0, -7.75, 1e6]))
+            return nodes.const(scalar, self.draw.choice([0.5, 1.0, -2.5, 0.125, 3.0, -7.75, 1e6]))
         edge = [0, 1, 2, 3, 5, -1, -2, -3, scalar.bits - 1, scalar.bits, 1 << (scalar.bits - 1)]
         return nodes.const(scalar, self.draw.choice(edge))
 

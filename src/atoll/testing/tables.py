@@ -41,6 +41,24 @@ _FLOAT_VALUES = (
     0.0, -0.0, 1.0, -1.5, 2.5, -3.5, 0.1, 1e10, -7e12, 3e38, -3e38, 1e-3, 16777217.0,
     math.inf, -math.inf, math.nan,
 )  # fmt: skip
+_MATHS_VALUES = (
+    0.001,
+    0.1,
+    0.5,
+    0.62,
+    0.63,
+    0.99,
+    1.25,
+    1.5,
+    2.0,
+    2.8,
+    3.3,
+    7.25,
+    20.0,
+    80.0,
+    1000.0,
+    123456.7,
+)
 _EXACT_MATHS = (ops.Math.FLOOR, ops.Math.CEIL, ops.Math.TRUNC, ops.Math.RINT)
 
 
@@ -161,6 +179,48 @@ def ratio_program(scalar: Scalar) -> Program:
     return _rows(module.kernels[0].name, f"{scalar} ratios", module, lambda: _pairs(values, 2, 9.0), ulp=3)
 
 
+def maths_program(scalar: Scalar) -> Program:
+    """Return the maths whose accuracy is the target's: within 2**-10 of the value for every target."""
+    x, y = nodes.Local("a", scalar), nodes.Local("b", scalar)
+    results: list[nodes.Expr] = [
+        nodes.MathCall(op, (x, y) if op is ops.Math.POW else (x,))
+        for op in ops.Math
+        if op not in (*_EXACT_MATHS, ops.Math.SQRT, ops.Math.FMA)
+    ]
+    module = _table(f"maths_{scalar}", {"x": scalar, "y": scalar}, scalar, results)
+    values: list[Number] = [rounded(scalar, value) for value in _MATHS_VALUES]
+    ulp = 1 << (13 if scalar == F32 else 42)
+    return _rows(
+        module.kernels[0].name, f"{scalar} maths", module, lambda: _pairs(values, len(results), 9.0), ulp
+    )
+
+
+def pow_program(scalar: Scalar) -> Program:
+    """Return `pow` at its special cases, where C and Python agree."""
+    x, y = nodes.Local("a", scalar), nodes.Local("b", scalar)
+    module = _table(
+        f"pow_{scalar}", {"x": scalar, "y": scalar}, scalar, [nodes.MathCall(ops.Math.POW, (x, y))]
+    )
+    usual = [value for value in _FLOAT_VALUES if not abs(value) == 3e38]  # no result below the normal range
+    values: list[Number] = [rounded(scalar, value) for value in (*usual, -1.0, 3.0, -2.0, 0.5)]
+    ulp = 1 << (13 if scalar == F32 else 42)
+    return _rows(module.kernels[0].name, f"{scalar} pow", module, lambda: _pairs(values, 1, 9.0), ulp)
+
+
+def fma_program(scalar: Scalar) -> Program:
+    """Return the fused multiply-add, where one rounding and two differ."""
+    x, y = nodes.Local("a", scalar), nodes.Local("b", scalar)
+    less = nodes.Unary(ops.Unary.FNEG, nodes.Binary(ops.Binary.FMUL, x, y))
+    results: list[nodes.Expr] = [
+        nodes.MathCall(ops.Math.FMA, (x, y, third)) for third in (y, less, nodes.const(scalar, 1.0))
+    ]
+    module = _table(f"fma_{scalar}", {"x": scalar, "y": scalar}, scalar, results)
+    values: list[Number] = [
+        rounded(scalar, value) for value in (*_MATHS_VALUES, -0.3, 1e-5, -1234.5678, 3e10)
+    ]
+    return _rows(module.kernels[0].name, f"{scalar} fma", module, lambda: _pairs(values, len(results), 9.0))
+
+
 def cast_program(source: Scalar) -> Program:
     """Return every conversion of a type, each as the bits of its result in a u64."""
     x = nodes.Local("a", source)
@@ -217,6 +277,7 @@ def table_programs() -> tuple[Program, ...]:
     tables = [integer_program(scalar) for scalar in _INTEGERS]
     tables += [compare_program(scalar) for scalar in (I32, U32, I64, U8, F32, F64)]
     for scalar in _FLOATS:
-        tables += [float_program(scalar), ratio_program(scalar)]
+        tables += [float_program(scalar), ratio_program(scalar), maths_program(scalar)]
+        tables += [pow_program(scalar), fma_program(scalar)]
     tables += [cast_program(scalar) for scalar in (*_INTEGERS, *_FLOATS)]
     return tuple(tables)

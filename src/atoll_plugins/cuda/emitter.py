@@ -56,6 +56,7 @@ class PtxEmitter:
             suffix=".ptx",
             layout=job.layout,
             requires=(Fact(name="ptx.isa", relation=">=", value=f"{major}.{minor}"),),
+            floor=target.arch.removeprefix("sm_"),
         )
 
 

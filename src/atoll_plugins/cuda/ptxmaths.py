@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 
 from atoll.ir import F32, F64, I32, U32
 from atoll.ir.ops import Cast, Compare, Math
+from atoll_plugins.cuda.ptxpow import power
 from atoll_plugins.formats.lowering import Core
 
 if TYPE_CHECKING:
     from atoll_plugins.cuda.ptxfunction import Function
 
 #: What is computed here, on f32 only.
-OFFERED = frozenset({Math.EXP, Math.EXP2, Math.LOG, Math.LOG2, Math.SIN, Math.COS, Math.TAN, Math.TANH})
+OFFERED = frozenset(
+    {Math.EXP, Math.EXP2, Math.LOG, Math.LOG2, Math.SIN, Math.COS, Math.TAN, Math.TANH, Math.POW}
+)
 
 _LN2_HIGH, _LN2_LOW = 0.693359375, -2.12194440e-4
 _LOG = (
@@ -52,6 +55,8 @@ def call(out: Function, op: Math, operands: list[str]) -> str:
             return _angle(out, op, value)
         case Math.TANH:
             return _tanh(out, value)
+        case Math.POW:
+            return power(out, value, operands[1])
     raise AssertionError(f"{op} is refused before")
 
 

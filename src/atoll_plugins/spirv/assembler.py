@@ -15,8 +15,14 @@ from atoll_plugins.spirv.opcodes import MAGIC, Capability, Decoration, Op, Stora
 
 EXECUTION_MODEL_GLCOMPUTE = 5
 EXECUTION_MODE_LOCAL_SIZE = 17
+EXECUTION_MODE_SIGNED_ZERO_INF_NAN_PRESERVE = 4461
 LOGICAL_ADDRESSING = 0
 GLSL450_MEMORY = 1
+#: The extension that brought a capability, and the version since which it is part of SPIR-V.
+_EXTENSIONS = {
+    Capability.StorageBuffer8BitAccess: ("SPV_KHR_8bit_storage", (1, 5)),
+    Capability.SignedZeroInfNanPreserve: ("SPV_KHR_float_controls", (1, 4)),
+}
 
 
 def string_words(text: str) -> tuple[int, ...]:
@@ -46,9 +52,11 @@ class Assembler:
         self.version = version
         self._bound = 1
         self._capabilities: dict[Capability, None] = {}
+        self._extensions: dict[str, None] = {}
         self._imports: dict[str, int] = {}
         self._entry: list[int] = []
         self._modes: list[int] = []
+        self._preserved: dict[int, None] = {}
         self._names: list[int] = []
         self._annotations: list[int] = []
         self._globals: list[int] = []
@@ -73,6 +81,19 @@ class Assembler:
     def capability(self, capability: Capability) -> None:
         """Declare that the module needs `capability`; once is enough."""
         self._capabilities[capability] = None
+        name, since = _EXTENSIONS.get(capability, ("", (1, 0)))
+        if self.version < since:
+            self._extensions[name] = None
+
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        """The extensions that the module names, by name."""
+        return tuple(sorted(self._extensions))
+
+    def preserve_float(self, bits: int) -> None:
+        """Ask that zeros keep their sign, and infinities and NaN stay, in floats of a width."""
+        self._preserved[bits] = None
+        self.capability(Capability.SignedZeroInfNanPreserve)
 
     def extended(self, name: str) -> int:
         """Return the id of an extended instruction set."""
@@ -181,12 +202,17 @@ class Assembler:
         """Make a function the compute entry point of the module."""
         self._entry = [EXECUTION_MODEL_GLCOMPUTE, function, *string_words(name)]
         self._modes += instruction(Op.ExecutionMode, (function, EXECUTION_MODE_LOCAL_SIZE, *local_size))
+        for bits in sorted(self._preserved):
+            mode = (function, EXECUTION_MODE_SIGNED_ZERO_INF_NAN_PRESERVE, bits)
+            self._modes += instruction(Op.ExecutionMode, mode)
 
     def binary(self) -> bytes:
         """Return the module."""
         words = [MAGIC, self.version[0] << 16 | self.version[1] << 8, 0, self._bound, 0]
         for capability in self.capabilities:
             words += instruction(Op.Capability, (capability,))
+        for text in self.extensions:
+            words += instruction(Op.Extension, string_words(text))
         for text, result in self._imports.items():
             words += instruction(Op.ExtInstImport, (result, *string_words(text)))
         words += instruction(Op.MemoryModel, (LOGICAL_ADDRESSING, GLSL450_MEMORY))

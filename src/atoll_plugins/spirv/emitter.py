@@ -46,6 +46,7 @@ class SpirvEmitter:
         Function(job, assembler).write()
         names = [capability.name for capability in assembler.capabilities]
         facts = [Fact(name="spirv.capability", relation="=", value=name) for name in names]
+        facts += [Fact(name="spirv.extension", relation="=", value=name) for name in assembler.extensions]
         facts.append(Fact(name="spirv", relation=">=", value=f"{version[0]}.{version[1]}"))
         return Emitted(
             target=target,

@@ -14,6 +14,7 @@ from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import all_expressions, expressions
 from atoll_plugins.formats.emission import Job
 from atoll_plugins.formats.lowering import Core, Lowering, info_path, wide
+from atoll_plugins.formats.powers import with_special_cases
 from atoll_plugins.spirv import resources
 from atoll_plugins.spirv.assembler import Assembler, literal_words
 from atoll_plugins.spirv.opcodes import Capability, Decoration, Glsl, Op, Scope, Semantics, StorageClass
@@ -205,7 +206,20 @@ class Function(Lowering[int]):
 
     def convert(self, op: Cast, source: Scalar, target: Scalar, value: int) -> int:
         """Convert."""
+        if op is Cast.SEXT:
+            return self._extend_sign(value)
         return self.out.value(_CONVERT[op], self.types.scalar(target), value)
+
+    def _extend_sign(self, value: int) -> int:
+        """Extend 32 bits to 64 as a pair of words.
+
+        Mesa (22.3 for one) folds a 64-bit compare of a sign-extended value with a constant to a wrong one:
+        `63 < int64_t(x)` is true for every small x. A pair is what a device makes of it anyway.
+        """
+        word = self.types.integer(32)
+        sign = self.out.value(Op.ShiftRightArithmetic, word, value, self.types.word(31))
+        pair = self.out.value(Op.CompositeConstruct, self.out.type(Op.TypeVector, word, 2), value, sign)
+        return self.out.value(Op.Bitcast, self.types.integer(64), pair)
 
     def float_unary(self, op: Unary, scalar: Scalar, value: int) -> int:
         """Negate or take the absolute value."""
@@ -214,7 +228,11 @@ class Function(Lowering[int]):
         return self._extended(Glsl.FAbs, scalar, [value])
 
     def maths(self, expr: nodes.MathCall, operands: list[int]) -> int:
-        """Call a function of the extended set."""
+        """Call a function of the extended set; its `Pow` is undefined below zero and at 0 ** 0."""
+        if expr.op is Math.POW:
+            size = self.float_unary(Unary.FABS, expr.type, operands[0])
+            result = self._extended(Glsl.Pow, expr.type, [size, operands[1]])
+            return with_special_cases(self, expr.type, operands[0], operands[1], result)
         return self._extended(MATHS[expr.op], expr.type, operands)
 
     def _extended(self, function: Glsl, scalar: Scalar, operands: list[int]) -> int:

@@ -146,6 +146,7 @@ class Capability(IntEnum):
     Int8 = 39
     StorageBuffer16BitAccess = 4433
     StorageBuffer8BitAccess = 4448
+    SignedZeroInfNanPreserve = 4466
 
 
 class StorageClass(IntEnum):

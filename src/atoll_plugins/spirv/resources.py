@@ -66,6 +66,7 @@ class Types:
         if scalar.is_float:
             if scalar == F64:
                 self.assembler.capability(Capability.Float64)
+            self.assembler.preserve_float(scalar.bits)
             return self.assembler.type(Op.TypeFloat, scalar.bits)
         return self.integer(scalar.bits)
 
