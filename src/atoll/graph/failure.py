@@ -10,6 +10,7 @@ from typing import Any
 from atoll.diagnostics import Diagnostic
 from atoll.graph.action import Action
 
+MAX_COMMAND = 4000
 _MEMORY_HINT = "run fewer at once (`-j 1`), or free memory"
 
 
@@ -21,7 +22,7 @@ def failure(action: Action, report: Mapping[str, Any]) -> Diagnostic:
         report: The runner's line.
     """
     ending, output = report["end"], str(report.get("output", ""))
-    command = f"command: {shlex.join(action.argv)}"
+    command = f"command: {_shown(shlex.join(action.argv))}"
     printed = (f"output:\n{output.rstrip()}",) if output.strip() else ("output: none",)
 
     def say(code: str, what: str, *notes: str, hint: str | None = None) -> Diagnostic:
@@ -66,6 +67,13 @@ def failure(action: Action, report: Mapping[str, Any]) -> Diagnostic:
     if ending == "signal":
         return say("ATL0602", f"was ended by {_signal(int(report['signal']))}")
     return say("ATL0601", "failed", f"exit code: {report['code']}")
+
+
+def _shown(command: str) -> str:
+    if len(command) <= MAX_COMMAND:
+        return command
+    half = MAX_COMMAND // 2
+    return f"{command[:half]} [{len(command) - MAX_COMMAND} characters left out] {command[-half:]}"
 
 
 def killed_for_memory(report: Mapping[str, Any]) -> bool:

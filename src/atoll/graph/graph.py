@@ -86,30 +86,37 @@ def _twice(graph: Graph) -> Iterator[Diagnostic]:
             )
 
 
-def _action(action: Action, folder: str) -> Iterator[Diagnostic]:
-    def bad(what: str) -> Diagnostic:
-        return Diagnostic(code="ATL0613", message=f"the action `{action.name}` cannot be run: {what}")
+def _bad(action: Action, what: str) -> Diagnostic:
+    return Diagnostic(code="ATL0613", message=f"the action `{action.name}` cannot be run: {what}")
 
+
+def _action(action: Action, folder: str) -> Iterator[Diagnostic]:
     if not action.argv or not action.argv[0]:
-        yield bad("it has no program")
+        yield _bad(action, "it has no program")
     if not action.outputs:
-        yield bad("it has no output")
+        yield _bad(action, "it has no output")
     if "\n" in action.name or not action.name:
-        yield bad("its name is empty or has a line break")
+        yield _bad(action, "its name is empty or has a line break")
     if action.depfile is not None and action.depfile in action.outputs:
-        yield bad("its depfile is one of its outputs")
+        yield _bad(action, "its depfile is one of its outputs")
     if action.depfile_style not in {"make", "raw"}:
-        yield bad(f"no depfile style `{action.depfile_style}`")
+        yield _bad(action, f"no depfile style `{action.depfile_style}`")
     texts = (*action.argv, *(part for pair in action.env for part in pair))
     if any("\0" in text for text in texts):
-        yield bad("an argument has a NUL")
+        yield _bad(action, "an argument has a NUL")
+    yield from _paths(action, folder)
+
+
+def _paths(action: Action, folder: str) -> Iterator[Diagnostic]:
     written = action.outputs if action.depfile is None else (*action.outputs, action.depfile)
-    for path in {*written, *action.inputs}:
+    for path in dict.fromkeys((*written, *action.inputs)):
         if _crooked(path):
-            yield bad(f"the path is not in its plain form: {path!r}")
+            yield _bad(action, f"the path is not in its plain form: {path!r}")
     for path in written:
+        if "\t" in path:
+            yield _bad(action, f"the executor's log cannot hold a tab in an output: {path!r}")
         if not _below(path, folder):
-            yield bad(f"it writes outside the build folder `{folder}`: {path}")
+            yield _bad(action, f"it writes outside the build folder `{folder}`: {path}")
 
 
 def _crooked(path: str) -> bool:

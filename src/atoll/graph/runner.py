@@ -223,12 +223,12 @@ def _split_target(line: str) -> tuple[str, str, str]:
 
 
 def _unescape(word: str) -> str:
-    """Undo make's escapes: backslashes count only in front of a space or `#` (and of a colon)."""
+    """Undo make's escapes: backslashes count only in front of a space or `#`, one in front of a colon."""
 
     def plain(found: re.Match[str]) -> str:
         return "\\" * (len(found.group(1)) // 2) + found.group(2)
 
-    return re.sub(r"(\\+)([ #:])", plain, word).replace("$$", "$")
+    return re.sub(r"(\\+)([ #])", plain, word).replace("\\:", ":").replace("$$", "$")
 
 
 def read_raw(text: str, outputs: list[str]) -> list[str]:
@@ -240,7 +240,7 @@ def read_raw(text: str, outputs: list[str]) -> list[str]:
     line = " ".join(text.replace("\\\r\n", " ").replace("\\\n", " ").splitlines()).rstrip()
     targets = [path for path in outputs if line.startswith(f"{path}:")]
     rest = line[len(targets[0]) + 1 :] if targets else line.partition(": ")[2]
-    words = rest.lstrip(" ").split(" ")
+    words = rest.removeprefix(" ").split(" ")
     if words == [""]:
         return []
     if len(words) > MAX_WORDS:
@@ -268,19 +268,35 @@ def read_raw(text: str, outputs: list[str]) -> list[str]:
     return [path for path in found if path]
 
 
-def write_depfile(path: str, output: str, inputs: list[str]) -> None:
-    """Write a depfile that the executor reads the same on every system."""
+# What ninja reads as part of a name in a depfile; any other character ends the name there.
+_SPEAKABLE = re.compile(r"""[A-Za-z0-9+?"'&,/_:.~(){}%=@\[\]!\x80-\U0010ffff \\#$-]*[^:\\]\Z""")
+
+
+def speakable(name: str) -> bool:
+    """Tell whether the executor's depfile syntax can spell a name."""
+    return _SPEAKABLE.match(name) is not None and "\\:" not in name
+
+
+def write_depfile(path: str, inputs: list[str]) -> None:
+    """Write a depfile that the executor reads the same on every system.
+
+    A name that its syntax cannot spell is left out: the record has it, and what differs from a record
+    is forced. The target is not looked at.
+    """
 
     def escaped(name: str) -> str:
         return re.sub(r"(\\*)([ #])", r"\1\1\\\2", name).replace("$", "$$")
 
-    text = f"{escaped(output)}: " + " \\\n ".join(escaped(name) for name in inputs) + "\n"
+    names = [escaped(name) for name in inputs if speakable(name)]
     with open(path, "w", encoding="utf-8", errors="surrogateescape") as stream:
-        stream.write(text)
+        stream.write("output: " + " \\\n ".join(names) + "\n")
 
 
-def depfile_inputs(spec: dict) -> list[str]:  # type: ignore[type-arg]
-    """Return the inputs that the command found; the depfile is rewritten in one escaped form."""
+def depfile_inputs(spec: dict, made: str) -> list[str]:  # type: ignore[type-arg]
+    """Return the inputs that the command found; the depfile is rewritten in one escaped form.
+
+    `made` is the folder below which every generated file lies.
+    """
     path = spec["depfile"]
     if path is None:
         return []
@@ -296,14 +312,17 @@ def depfile_inputs(spec: dict) -> list[str]:  # type: ignore[type-arg]
     clean = list(dict.fromkeys(os.path.normpath(name) for name in found))
     if any("\n" in name for name in clean):
         raise ValueError("a name has a line break")
-    write_depfile(path, spec["outputs"][0], clean)
+    hidden = [name for name in clean if name.startswith(f"{made}/") and not speakable(name)]
+    if hidden:
+        raise ValueError(f"it names a generated file that only a declared input can name: {hidden[0]}")
+    write_depfile(path, clean)
     return clean
 
 
 # the whole
 
 
-def _finish(spec: dict, ended: dict, kept: dict[str, str]) -> tuple[dict, list[str]]:  # type: ignore[type-arg]
+def _finish(spec: dict, ended: dict, kept: dict[str, str], made: str) -> tuple[dict, list[str]]:  # type: ignore[type-arg]
     """Judge what a command left; return how it ended and the inputs it found."""
     if ended["end"] != "exit" or ended["code"] != 0:
         return ended, []
@@ -311,7 +330,7 @@ def _finish(spec: dict, ended: dict, kept: dict[str, str]) -> tuple[dict, list[s
     if missing:
         return {"end": "outputs", "missing": missing}, []
     try:
-        found = depfile_inputs(spec)
+        found = depfile_inputs(spec, made)
     except (ValueError, OSError) as error:
         return {"end": "depfile", "depfile": spec["depfile"], "reason": str(error)}, []
     _put_back(kept)
@@ -340,7 +359,7 @@ def _edge(spec: dict, digest: str, state: str, lifeline: int) -> dict:  # type: 
         before = {path: stamp(path) for path in spec["inputs"]}
         killed, begin = _out_of_memory(), time.monotonic()
         kept = _set_aside(produced, aside)
-        ended, found = _finish(spec, run(spec, output, lifeline), kept)
+        ended, found = _finish(spec, run(spec, output, lifeline), kept, os.path.dirname(state))
         seconds = round(time.monotonic() - begin, 4)
         good = ended["end"] == "exit" and ended["code"] == 0
         if good:

@@ -71,13 +71,20 @@ def lay_out(state: State, graph: Graph) -> tuple[str, ...]:
     edges.mkdir(parents=True, exist_ok=True)
     wanted = {f"{digest(action)}.json": action for action in graph.actions}
     for name, action in wanted.items():
-        write_if_changed(edges / name, spec_text(action))
+        _write_spec(edges / name, spec_text(action))
     for folder in ("edges", "done"):
         for old in _files(state.path / folder):
             if old.name not in wanted:
                 old.unlink(missing_ok=True)
     write_if_changed(state.path / "build.ninja", graph_text(graph, state.relative))
     return removed
+
+
+def _write_spec(path: Path, text: str) -> None:
+    """Write a spec. Where one of this digest is there, only limits differ, so its time stays."""
+    before = path.stat().st_mtime_ns if path.exists() else None
+    if write_if_changed(path, text) and before is not None:
+        os.utime(path, ns=(before, before))
 
 
 def _files(folder: Path) -> list[Path]:
