@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from atoll.artifact import Fact
 from atoll.diagnostics import Diagnostic, Severity
-from atoll.plugin import Registry
+
+if TYPE_CHECKING:
+    from atoll.plugin import Registry
 
 
 def gather(floors: Iterable[Fact], registry: Registry, environment: Mapping[str, str]) -> tuple[Fact, ...]:

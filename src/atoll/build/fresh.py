@@ -92,18 +92,28 @@ def recall(root: Path, key: str) -> BuildPlan | None:
 
 def _plan(value: Mapping[str, Any]) -> BuildPlan:
     return BuildPlan(
-        folder=value["folder"],
-        plan_folder=value["plan_folder"],
+        folder=_text(value["folder"]),
+        plan_folder=_text(value["plan_folder"]),
         graph=Graph(actions=tuple(_action(row) for row in value["actions"])),
         outputs=tuple(
-            Output(**{**row, "args": tuple(row["args"]), "files": tuple(row["files"])})
+            Output(**{**row, "args": _texts(row["args"]), "files": _texts(row["files"])})
             for row in value["outputs"]
         ),
         floors=tuple(Fact(**row) for row in value["floors"]),
     )
 
 
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"{value!r} is no text")
+
+
+def _texts(values: Iterable[object]) -> tuple[str, ...]:
+    return tuple(_text(value) for value in values)
+
+
 def _action(row: Mapping[str, Any]) -> Action:
-    tuples = {name: tuple(row[name]) for name in ("argv", "inputs", "outputs")}
-    env = tuple((name, text) for name, text in row["env"])
+    tuples = {name: _texts(row[name]) for name in ("argv", "inputs", "outputs")}
+    env = tuple((_text(name), _text(text)) for name, text in row["env"])
     return Action(**{**row, **tuples, "role": Role(row["role"]), "env": env})

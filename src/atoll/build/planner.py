@@ -202,13 +202,27 @@ def _check_shape(
 
 def _join_sources(work: _Work, name: str, target: Target) -> None:
     """Let the host lane compile what other lanes generated, into the root each of them names."""
+    mine = [product for product in work.sources if product.unit.target == name]
+    if mine and target.boundary is None:
+        raise BuildError(
+            Diagnostic(
+                code="ATL0565",
+                message=f"the target `{name}` has kernels and no boundary that they could be called through",
+                span=target.span,
+                notes=(
+                    f"kernels: {', '.join(sorted({product.unit.path for product in mine}))}",
+                    "boundary: none",
+                ),
+                hint='add a `[boundary.NAME]` and name it: `boundary = "NAME"`',
+            )
+        )
     for product in work.sources:
         if product.unit.target == name:
             work.generated.units.append(
                 Unit(
                     path=product.path,
                     target=name,
-                    root=product.root if target.boundary else "",
+                    root=product.root,
                     includes=(*product.includes, *generated_includes(work.request)),
                     hidden=True,
                     flags=("-w",),

@@ -65,7 +65,7 @@ def build_identity(profile: str, accel: AccelSet) -> str:
     if not accel:
         return f"{_plain(profile)}-none"
     canonical = accel.canonical()
-    shown = "-".join(_plain(f"{entry.backend}{entry.version or ''}") for entry in accel)
+    shown = "-".join(sorted(_plain(f"{entry.backend}{entry.version or ''}") for entry in accel))
     digest = hashlib.sha256(canonical.encode()).hexdigest()[:8]
     return f"{_plain(profile)}-{shown[:60]}-{digest}"
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atoll._util.files import write_if_changed
 from atoll._util.near import nearest
@@ -15,7 +16,9 @@ from atoll.build.values import BuildPlan
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
 from atoll.graph import Event, Result, Role, execute
-from atoll.plugin import Registry
+
+if TYPE_CHECKING:
+    from atoll.plugin import Registry
 
 GENERATED = "generated.json"
 

@@ -79,8 +79,7 @@ def _units(
             flags=selected.flags,
             includes=includes_of(request, target),
             force_include=forced,
-            hidden=target.kind is TargetKind.PYTHON
-            or (target.kind is TargetKind.SHARED and scanned is not None),
+            hidden=target.kind is TargetKind.PYTHON,
         )
         for entry in selected.entries
     ]

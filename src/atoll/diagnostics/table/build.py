@@ -65,6 +65,11 @@ CODES = {
         "A target of kind `test` ended with another code than 0 (passed) or 77 (skipped), or ran past its "
         "time limit.",
     ),
+    "ATL0565": CodeInfo(
+        "kernels without a boundary",
+        "A Python kernel is compiled once for each backend of the set and once for the processor. A boundary "
+        "gives each of them a root; without one the target would hold one symbol several times.",
+    ),
     "ATL0564": CodeInfo(
         "a test that named no device",
         "With `--require-device` a test must report the device that its island ran on, and not the "

@@ -1,0 +1,124 @@
+"""A plan is kept only while everything that it was made from is as it was; a broken record is no plan."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from atoll.build.fresh import RECORDS, recall
+from atoll.session import Session
+from unit.build.build_project import PROGRAM, REGISTRY, reopened, session
+from unit.plugins.lane_project import program, write
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Session:
+    found = session(tmp_path, REGISTRY, no_accel=True)
+    found.build()
+    return found
+
+
+def planned(project: Session) -> bool:
+    return reopened(project.root, no_accel=True).build().planned
+
+
+def test_nothing_changed_keeps_the_plan(project: Session) -> None:
+    assert not planned(project)
+    assert not planned(project)
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "the manifest is edited": lambda root: write(root, {"atoll.toml": REGISTRY["atoll.toml"] + "\n# more\n"}),
+    "a file appears in a globbed folder": lambda root: write(root, {"cpu/new.cpp": "int fresh;\n"}),
+    "a file leaves a globbed folder": lambda root: (root / "vulkan/twice.cpp").unlink(),
+    "a scanned source is edited": lambda root: write(
+        root, {"cpu/twice.cpp": REGISTRY["cpu/twice.cpp"] + "\n"}
+    ),
+    "a folder appears below a root": lambda root: write(root, {"cpu/deep/x.cpp": "int deep;\n"}),
+    "a kernel is edited": lambda root: write(
+        root, {"kernels/thrice.py": REGISTRY["kernels/thrice.py"] + "\n"}
+    ),
+    "a generated file is lost": lambda root: next((root / ".atoll/plan").glob("*/include/*.h")).unlink(),
+    "a generated file is edited": lambda root: next(
+        (root / ".atoll/plan").glob("*/roots/*/cpu.c")
+    ).write_text(""),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_of_an_input_asks_the_planner_again(project: Session, what: str) -> None:
+    CHANGES[what](project.root)
+    assert planned(project), what
+    assert not planned(project), f"{what}, and then nothing"
+
+
+def test_another_compiler_on_path_asks_the_planner_again(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+    first = session(tmp_path, PROGRAM)
+    first.environment = environment
+    first.build()
+    second = reopened(tmp_path)
+    second.environment = environment
+    assert not second.build().planned
+    program(tmp_path / "bin", "g++", 'exec /usr/bin/g++ "$@"')
+    third = reopened(tmp_path)
+    third.environment = environment
+    built = third.build()
+    assert built.planned
+    text = (tmp_path / built.folder / "resolution.json").read_text()
+    assert str(tmp_path / "bin/g++") in text
+
+
+def test_another_question_has_another_record(project: Session) -> None:
+    assert reopened(project.root, no_accel=True, profile="debug").build().planned
+    assert not planned(project)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"stamps": 1}', '{"stamps": {}, "written": {}}', "\udc80"]
+)
+def test_a_broken_record_is_no_plan(tmp_path: Path, text: str) -> None:
+    path = tmp_path / RECORDS / "key.json"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    assert recall(tmp_path, "key") is None
+
+
+def test_a_record_with_a_field_of_the_wrong_kind_is_no_plan(project: Session) -> None:
+    (path,) = (project.root / RECORDS).glob("*.json")
+    whole = json.loads(path.read_text())
+    for name in whole:
+        path.write_text(json.dumps({**whole, name: 7}))
+        assert recall(project.root, path.stem) is None, name
+    path.write_text(json.dumps(whole))
+    assert recall(project.root, path.stem) is not None
+
+
+NO_OP = """\
+import json, sys
+from pathlib import Path
+from atoll.session import open_session
+environment = json.loads(sys.argv[2])
+built = open_session(Path(sys.argv[1]), no_accel=True, environment=environment).build()
+assert not built.planned and not built.result.ran
+heavy = ("atoll.build.planner", "atoll.boundary", "atoll_plugins", "tree_sitter", "numpy", "tomlkit")
+print([name for name in sys.modules if name.startswith(heavy)])
+"""
+
+
+def test_a_build_with_nothing_to_do_imports_no_planner(project: Session) -> None:
+    assert not planned(project)
+    done = subprocess.run(
+        [sys.executable, "-c", NO_OP, str(project.root), json.dumps(dict(project.environment))],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "[]\n"
