@@ -1,0 +1,127 @@
+"""`atoll kernel`: show, check, run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from atoll.cli.kernel import command
+from atoll.errors import AtollError
+
+FILE = """
+import atoll
+from atoll import f32, kernel, view
+
+@kernel
+def double(x: view[f32], out: view[f32]):
+    i = atoll.global_id(0)
+    out[i] = x[i] * 2.0
+
+@kernel(block=32)
+def racing(x: view[f32]):
+    t = atoll.shared(f32, 32)
+    l = atoll.local_id(0)
+    t[l] = x[l]
+    x[0] = t[l]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "k.py"
+    path.write_text(FILE)
+    return path
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(command, [str(item) for item in arguments])
+
+
+def test_show_prints_kir_by_default_and_the_native_text_of_a_target(file: Path) -> None:
+    assert call("show", f"{file}:double").stdout.startswith("kir 1\n\nkernel double(")
+    assert ".target sm_90" in call("show", f"{file}:double", "--target", "cuda:sm_90").stdout
+    done = call("show", f"{file}:double", "--target", "vulkan", "--stage", "spirv")
+    assert done.stdout_bytes[:4] == (0x07230203).to_bytes(4, "little")
+
+
+def test_show_gives_one_object_to_a_machine(file: Path) -> None:
+    answer = json.loads(call("show", file, "--target", "vulkan", "--json").stdout)
+    assert [item["name"] for item in answer["kernels"]] == ["double", "racing"]
+    assert answer["kernels"][0]["hex"].startswith("03022307")
+    assert answer["diagnostics"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--target", "nowhere"), "no emitter for the platform `nowhere`"),
+        (("--target", "cpu", "--stage", "spirv"), "the target `cpu` has no stage `spirv`"),
+        (("--stage", "ptx"), "the stage `ptx` belongs to a target"),
+    ],
+)
+def test_what_does_not_exist_is_refused(file: Path, arguments: tuple[str, ...], said: str) -> None:
+    done = call("show", file, *arguments)
+    assert isinstance(done.exception, AtollError)
+    assert said in str(done.exception)
+
+
+def test_a_kernel_that_does_not_exist_is_refused_with_those_that_do(file: Path) -> None:
+    done = call("show", f"{file}:nope")
+    assert "its kernels: double, racing" in str(done.exception)
+    assert json.loads(call("show", f"{file}:nope", "--json").stdout)["diagnostics"][0]["code"] == "ATL0763"
+    assert call("show", f"{file}:nope", "--json").exit_code == 2
+
+
+def test_check_compiles_and_emits_without_a_device(file: Path) -> None:
+    done = call("check", file, "--target", "cuda:sm_90", "--target", "vulkan")
+    assert done.exit_code == 0
+    assert done.stdout.split("\n")[0] == "double: compiles, emits for cuda:sm_90, emits for vulkan"
+
+
+def test_check_races_finds_one_with_both_lines(file: Path) -> None:
+    done = call("check", file, "--races", "--json")
+    assert done.exit_code == 1
+    answer = json.loads(done.stdout)
+    assert answer["kernels"]["double"] == ["compiles", "no race found"]
+    first = answer["diagnostics"][0]
+    assert first["code"] == "ATL0751"
+    assert f"{file}:15" in " ".join(first["notes"])
+
+
+def test_check_lists_what_a_target_lacks_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "lacks.py"
+    path.write_text(
+        FILE.replace("x[i] * 2.0", "atoll.tanh(x[i])").replace("f32", "f64").replace("2.0", "2.0")
+    )
+    done = call("check", f"{path}:double", "--target", "cuda:sm_90", "--target", "cpu")
+    assert done.exit_code == 1
+    assert "emits for cpu" in done.stdout
+    assert "tanh" in done.stderr
+
+
+def test_run_compares_a_device_with_the_oracle(file: Path) -> None:
+    done = call("run", f"{file}:double", "--target", "cpu", "--json")
+    assert done.exit_code == 0, done.output
+    (row,) = json.loads(done.stdout)["kernels"]
+    assert (row["name"], row["differences"]) == ("double", [])
+    assert row["device"]
+
+
+def test_run_says_where_a_device_differs(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from atoll.kernels.oracle import OracleLaunch
+
+    def wrong(self: OracleLaunch, *arguments: object) -> None:
+        arguments[1][3] = 1e9  # type: ignore[index]
+
+    monkeypatch.setattr(OracleLaunch, "__call__", wrong)
+    done = call("run", f"{file}:double", "--target", "cpu")
+    assert done.exit_code == 1
+    assert "double: differs from the oracle on " in done.stdout
+    assert "in the oracle (128 of 128 differ)" in done.stderr
+
+
+def test_a_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
+    assert call("check", tmp_path / "none.py", "--json").exit_code == 2
