@@ -80,7 +80,7 @@ class Program:
             f"abs({a})",
             f"({a} if {self.condition(depth - 1)} else {b})",
             f"{kind}({self.expression(other, depth - 1)})",
-            f"{a} ** {self.random.randrange(4)}",
+            f"({a} ** {self.random.randrange(4)})",
             f"({a} + {self.random.randrange(100)})",
             f"helper_{kind}({a}, {b})",
         ]
@@ -97,7 +97,7 @@ class Program:
             f"f32({self.expression(self.pick('i32', 'u32', 'i64'), depth - 1)})",
             f"atoll.{self.pick('floor', 'ceil', 'trunc', 'rint')}({a})",
             f"({a} * 0.7)",
-            f"{a} ** 2",
+            f"({a} ** 2)",
             f"helper_f32({a}, {b})",
         ]
 
