@@ -44,6 +44,8 @@ class OpenClEmitter:
             suffix=".cl",
             layout=job.layout,
             requires=tuple(Fact(name="opencl.extension", relation="=", value=name) for name in extensions),
+            version=target.version,
+            declared=True,
         )
 
 
