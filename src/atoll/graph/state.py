@@ -217,8 +217,8 @@ def command(action: Action) -> dict[str, list[str]]:
 
 def _difference(was: Any, now: list[str]) -> str:
     before = [str(item) for item in was] if isinstance(was, list) else []
-    gone = [item for item in before if item not in now]
-    new = [item for item in now if item not in before]
+    gone = [item for item in before if item and item not in now]
+    new = [item for item in now if item and item not in before]
     parts = [f"without {_listed(gone)}"] if gone else []
     parts += [f"with {_listed(new)}"] if new else []
     return ", ".join(parts) or "another order"
