@@ -165,7 +165,7 @@ def test_a_block_has_one_to_three_positive_sizes(block: object) -> None:
     from atoll.kernels.definition import kernel
 
     with pytest.raises(CompileError, match="ATL0728"):
-        kernel(block=block)  # type: ignore[arg-type]
+        kernel(block=block)  # type: ignore[call-overload]
 
 
 def test_nesting_has_a_bound() -> None:

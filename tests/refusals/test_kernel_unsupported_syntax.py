@@ -105,7 +105,7 @@ def test_a_lambda_and_an_async_function_are_no_kernels() -> None:
 
     for function in (lambda: None, f):
         with pytest.raises(CompileError, match="plain `def`"):
-            kernel(function).compiled()  # type: ignore[arg-type]
+            kernel(function).compiled()
     with pytest.raises(CompileError, match="marks a plain function, not a type"):
-        kernel(int)  # type: ignore[arg-type]
+        kernel(int)
     assert body("n").compiled()

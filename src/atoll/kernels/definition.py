@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import CompileError, LaunchError
@@ -141,12 +142,22 @@ class KernelFunction:
         return show(self, target, stage)
 
 
-def device(function: types.FunctionType) -> DeviceFunction:
+def device(function: Callable[..., Any]) -> DeviceFunction:
     """Mark a function as one that kernels may call; it is inlined."""
     return DeviceFunction(_checked(function, "device"))
 
 
-def kernel(function: types.FunctionType | None = None, *, block: Sizes | None = None) -> Any:
+@overload
+def kernel(function: Callable[..., Any], *, block: Sizes | None = None) -> KernelFunction: ...
+
+
+@overload
+def kernel(
+    function: None = None, *, block: Sizes | None = None
+) -> Callable[[Callable[..., Any]], KernelFunction]: ...
+
+
+def kernel(function: Callable[..., Any] | None = None, *, block: Sizes | None = None) -> Any:
     """Mark a function as a kernel: ``@kernel`` or ``@kernel(block=256)``.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args, get_origin
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaunchError
@@ -390,12 +390,15 @@ CLASSES: dict[str, type[Typed]] = {
 
 
 if TYPE_CHECKING:
-    from typing import Generic, TypeVar
+    from typing import Generic
+
+    from typing_extensions import TypeVar
 
     T = TypeVar("T")
+    R = TypeVar("R", default=Literal[1])
 
-    class view(Generic[T]):  # noqa: N801
-        """An array argument as a type checker sees it."""
+    class view(Generic[T, R]):  # noqa: N801
+        """An array argument as a type checker sees it; there a rank is written ``Literal[2]``."""
 
         size: i64
         shape: tuple[i64, ...]
@@ -411,6 +414,8 @@ else:
 
         def __class_getitem__(cls, key: Any) -> View:
             element, rank = key if isinstance(key, tuple) and len(key) == 2 else (key, 1)
+            if get_origin(rank) is Literal:  # what type checkers want: view[f32, Literal[2]]
+                (rank,) = get_args(rank)
             usable = isinstance(element, type) and issubclass(element, Typed) and element is not bool_
             if not usable or isinstance(rank, bool) or rank not in (1, 2, 3, 4):
                 raise LaunchError(

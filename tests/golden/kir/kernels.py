@@ -1,6 +1,7 @@
 """Kernels whose KIR is kept in golden files beside this one."""
 
 import math
+from typing import Literal
 
 import atoll
 from atoll import device, f32, i32, kernel, u32, view
@@ -9,14 +10,14 @@ SCALE = 0.5
 
 
 @kernel
-def saxpy(a: f32, x: view[f32], y: view[f32], out: view[f32]):
+def saxpy(a: f32, x: view[f32], y: view[f32], out: view[f32]) -> None:
     i = atoll.global_id(0)
     if i < out.size:
         out[i] = a * x[i] + y[i]
 
 
 @kernel(block=256)
-def block_sum(x: view[f32], out: view[f32]):
+def block_sum(x: view[f32], out: view[f32]) -> None:
     tile = atoll.shared(f32, 256)
     lane = atoll.local_id(0)
     i = atoll.global_id(0)
@@ -33,15 +34,15 @@ def block_sum(x: view[f32], out: view[f32]):
 
 
 @device
-def first_above(x: view[f32], least: f32, start: i32):
+def first_above(x: view[f32], least: f32, start: i32) -> i32:
     for k in range(start, i32(len(x)), 2):
         if x[k] > least:
             return k
-    return -1
+    return i32(-1)
 
 
 @kernel(block=(16, 4))
-def everything(x: view[f32], m: view[u32, 2], hist: view[i32], n: i32):
+def everything(x: view[f32], m: view[u32, Literal[2]], hist: view[i32], n: i32) -> None:
     i, j = atoll.global_id(0), atoll.global_id(1)
     if not (0 <= i < n and x[i] > 0.0) or j >= m.shape[1]:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -153,6 +153,7 @@ def test_a_view_is_an_annotation_with_a_rank() -> None:
     annotation: Any = view  # what a type checker sees of it is another class
     assert annotation[f32] == View(f32.scalar, 1)
     assert annotation[f32, 2] == View(f32.scalar, 2)
+    assert annotation[f32, Literal[3]] == View(f32.scalar, 3)
     from atoll.errors import LaunchError
 
     for wrong in (int, (f32, 5), (f32, 0), bool_, (f32, True)):
