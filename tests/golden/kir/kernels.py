@@ -37,7 +37,7 @@ def block_sum(x: view[f32], out: view[f32]) -> None:
 def first_above(x: view[f32], least: f32, start: i32) -> i32:
     for k in range(start, i32(len(x)), 2):
         if x[k] > least:
-            return k
+            return i32(k)
     return i32(-1)
 
 
