@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -43,6 +43,7 @@ class GlslCompiler:
         path: The program.
         version: As it states it.
         environments: The target environments its help lists; empty where none could be read.
+        preamble: Whether it takes text before the first line, with which includes are switched on.
         env: Variables it needs to start.
         programs: The program and the payload's libraries that it loads.
         digest: Of the payload, or empty.
@@ -52,6 +53,7 @@ class GlslCompiler:
     path: Path
     version: str
     environments: frozenset[str]
+    preamble: bool = False
     env: tuple[tuple[str, str], ...] = ()
     programs: tuple[Path, ...] = ()
     digest: str = ""
@@ -68,8 +70,8 @@ def payload_program(root: Path) -> Path:
 
 
 def on_host(environment: Mapping[str, str]) -> Path | None:
-    """Return the compiler on PATH: glslangValidator, else glslc."""
-    return find_program("glslangValidator", environment) or find_program("glslc", environment)
+    """Return the compiler on PATH: glslc, which takes `#include` as it is, else glslangValidator."""
+    return find_program("glslc", environment) or find_program("glslangValidator", environment)
 
 
 def read_compiler(path: Path, environment: Mapping[str, str]) -> GlslCompiler | None:
@@ -84,15 +86,7 @@ def read_payload(root: Path, digest: str) -> GlslCompiler | None:
     if found is None:
         return None
     libraries = tuple(sorted((root / _PREFIX / "lib").glob("*.so")))
-    return GlslCompiler(
-        family=found.family,
-        path=path,
-        version=found.version,
-        environments=found.environments,
-        env=payload_environment(root),
-        programs=(path, *libraries),
-        digest=digest,
-    )
+    return replace(found, env=payload_environment(root), programs=(path, *libraries), digest=digest)
 
 
 def _stamp(path: Path) -> int:
@@ -113,10 +107,12 @@ def _read(path: Path, _stamp: int, search: str, extra: tuple[tuple[str, str], ..
     match = shaderc or glslang
     if match is None:
         return None
+    told = usage.out + usage.err if usage else ""
     return GlslCompiler(
         family="shaderc" if shaderc else "glslang",
         path=path,
         version=match[1],
-        environments=frozenset(_ENVIRONMENTS.findall(usage.out + usage.err)) if usage else frozenset(),
+        environments=frozenset(_ENVIRONMENTS.findall(told)),
+        preamble="--preamble-text" in told,
         programs=(path.resolve(),),
     )

@@ -23,6 +23,8 @@ from atoll_plugins.vulkan.rules import VulkanRules
 OPTIONS = ("compiler", "version", "flags")
 # The environment taken where the entry states no version.
 PINNED = "1.2"
+# glslc takes `#include` as it is; glslang wants an extension, which newer ones let the command line state.
+_INCLUDES = {True: ("-P#extension GL_GOOGLE_include_directive : enable",), False: ()}
 STAGES = (
     *("comp", "vert", "frag", "geom", "tesc", "tese", "mesh", "task"),
     *("rgen", "rint", "rahit", "rchit", "rmiss", "rcall"),
@@ -120,7 +122,7 @@ def _compiler(request: LaneRequest) -> tuple[GlslCompiler, str]:
     else:
         path = find_program(named, request.environment) if named else on_host(request.environment)
         found = read_compiler(path, request.environment) if path else None
-        why = f"the project names `{named}`" if named else "the first GLSL compiler on PATH"
+        why = f"the project names `{named}`" if named else "the GLSL compiler on PATH"
         where = f"PATH is: {request.environment.get('PATH') or '(empty)'}"
     if found is None:
         raise LaneError(
@@ -169,7 +171,16 @@ def _compile(
     spell = _glslang if compiler.family == "glslang" else _shaderc
     action = Action(
         name=f"spirv {unit.target} {unit.path}",
-        argv=(str(compiler.path), *spell(request, unit, out), *flags, *unit.flags, "-o", out, unit.path),
+        argv=(
+            str(compiler.path),
+            *_INCLUDES[compiler.preamble],
+            *spell(request, unit, out),
+            *flags,
+            *unit.flags,
+            "-o",
+            out,
+            unit.path,
+        ),
         inputs=(unit.path, *(str(path) for path in compiler.programs)),
         outputs=(out,),
         role=Role.ARTIFACT,

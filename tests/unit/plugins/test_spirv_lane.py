@@ -71,6 +71,7 @@ def test_its_depfile_names_the_include_with_a_space(wanted: LaneRequest) -> None
     run_plan(plan, wanted.root)
     action = plan.actions[0]
     text = (wanted.root / str(action.depfile)).read_text()
+    assert action.depfile_style == ("make" if "glslang" in action.argv[0] else "raw")
     shown = "com mon.glsl" if action.depfile_style == "raw" else "com\\ mon.glsl"
     assert shown in text
 
@@ -85,7 +86,7 @@ def test_each_compiler_says_how_it_writes_depfiles(tmp_path: Path) -> None:
 
 def test_without_a_version_the_pinned_environment_is_taken(tmp_path: Path) -> None:
     plan = SpirvLane().plan(project(tmp_path, entry=Entry(backend="vulkan")))
-    assert "vulkan1.2" in plan.actions[0].argv
+    assert "--target-env=vulkan1.2" in plan.actions[0].argv
 
 
 def test_the_host_serves_before_the_payload(tmp_path: Path) -> None:
@@ -100,6 +101,7 @@ def test_the_payload_compiles_without_a_compiler_on_path(tmp_path: Path) -> None
     except StoreError as error:
         pytest.skip(f"the payload {PAYLOAD.name} cannot be had: {error.diagnostics[0].message}")
     bare = replace(project(tmp_path), environment={"PATH": str(tmp_path)}, tools={PAYLOAD.name: root})
+    write(tmp_path, {"s/x.comp": SHADER.replace("#extension GL_GOOGLE_include_directive : require\n", "")})
     plan = SpirvLane().plan(bare)
     assert plan.tools[0].version == "13.1.1"
     assert plan.tools[0].why == root.why
@@ -111,6 +113,14 @@ def test_every_stage_of_the_pipeline_is_a_unit() -> None:
     kinds = SpirvLane.extensions
     assert {extension for extension, kind in kinds.items() if kind == "unit"} == {f".{s}" for s in STAGES}
     assert len(STAGES) == 14
+
+
+def test_an_include_needs_no_extension_where_the_compiler_can_switch_it_on(tmp_path: Path) -> None:
+    found = project(tmp_path)
+    write(tmp_path, {"s/x.comp": SHADER.replace("#extension GL_GOOGLE_include_directive : require\n", "")})
+    plan = SpirvLane().plan(found)
+    run_plan(plan, tmp_path)
+    assert words(tmp_path, plan.data[0].path)[0] == 0x07230203
 
 
 def test_a_program_that_is_no_shader_compiler_is_refused(tmp_path: Path) -> None:

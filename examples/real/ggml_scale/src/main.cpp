@@ -1,4 +1,4 @@
-// Launches ggml's scale shader: d[i] = a[i] * param1 + param2, 512 elements a work-group.
+// Launches ggml's scale shader: d[i] = a[i] * param1 + param2, 512 elements a work-group; groups go along y.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -33,7 +33,7 @@ int scale(const std::vector<float>& a, std::vector<float>& d, float factor, floa
         {ATOLL_SCALAR, 0, &parameters, sizeof parameters, 4, 0},
     };
     const atoll_launch launch = {
-        ATOLL_LAUNCH_ABI, "main", &code, 1, {(parameters.ne + 511) / 512, 1, 1}, {128, 1, 1}, args, 3};
+        ATOLL_LAUNCH_ABI, "main", &code, 1, {1, (parameters.ne + 511) / 512, 1}, {128, 1, 1}, args, 3};
     return atoll_run(&atoll_driver_vulkan, &launch);
 }
 
