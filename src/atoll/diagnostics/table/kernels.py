@@ -159,11 +159,6 @@ CODES = {
         "A kernel with a barrier runs whole work-groups, so its domain must be a multiple of the block; a "
         "contract `block=` fixes the block; a dimension holds at most 2**31 - 1 work-items.",
     ),
-    "ATL0762": CodeInfo(
-        "a captured number changed",
-        "The kernel was compiled with another value of a number that it captures. Pass it as an argument, "
-        "or make a new kernel.",
-    ),
     "ATL0763": CodeInfo(
         "no such kernel or stage",
         "The file has no kernel of that name, or the target has no stage of that name.",
