@@ -9,10 +9,13 @@ fetched header never looks newer than what was built with it.
 from __future__ import annotations
 
 import hashlib
+import lzma
 import os
 import stat
+import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -28,6 +31,11 @@ MAX_BYTES = 16 << 30
 MAX_RATIO, RATIO_FROM = 1000, 64 << 20
 TIME = 1_500_000_000
 _CHUNK = 1 << 20
+# What the standard library raises for archives that break their own rules.
+_DAMAGED = (
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, struct.error, EOFError),
+    *(ValueError, IndexError, KeyError, NotImplementedError, RuntimeError),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,7 @@ def unpack(archive: Path, root: Path) -> list[StoredFile]:
                 return list(_zip(archive, opened, root))
         with tarfile.open(archive) as tar:
             return list(_tar(archive, tar, root))
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, ValueError, NotImplementedError) as error:
+    except _DAMAGED as error:
         raise refuse(archive, f"it is damaged: {error}") from error
     except OSError as error:
         raise refuse(archive, f"{type(error).__name__}: {error}") from error
@@ -82,7 +90,8 @@ def _zip(archive: Path, opened: zipfile.ZipFile, root: Path) -> Iterator[StoredF
     _overlapping(archive, members)
     total, seen = 0, set[str]()
     for number, member in enumerate(members):
-        name = member.filename.rstrip("/") if member.is_dir() else member.filename
+        folder = member.filename.endswith("/")
+        name = member.filename.rstrip("/")
         mode = member.external_attr >> 16
         if not safe_name(name):
             raise refuse(archive, f"a member leaves the folder: {name!r}")
@@ -92,7 +101,7 @@ def _zip(archive: Path, opened: zipfile.ZipFile, root: Path) -> Iterator[StoredF
         _bounds(archive, number, total)
         if member.file_size > RATIO_FROM and member.file_size > MAX_RATIO * max(1, member.compress_size):
             raise refuse(archive, f"a member grows more than {MAX_RATIO} times: {name!r}")
-        if member.is_dir():
+        if folder:
             continue
         if name in seen:
             raise refuse(archive, f"two members have one name: {name!r}")
@@ -139,8 +148,18 @@ def _tar(archive: Path, tar: tarfile.TarFile, root: Path) -> Iterator[StoredFile
         assert stream is not None
         with stream:
             written[name] = _write(archive, root, name, stream, member.size, bool(member.mode & 0o111))
+    _to_the_end(archive, tar)
     yield from written.values()
     yield from _links(archive, root, links, written)
+
+
+def _to_the_end(archive: Path, tar: tarfile.TarFile) -> None:
+    """Read what follows the last member, so that the checksum of the compression is looked at."""
+    assert tar.fileobj is not None
+    count = 0
+    while data := tar.fileobj.read(_CHUNK):
+        count += len(data)
+        _bounds(archive, 0, count)
 
 
 def _links(
