@@ -35,13 +35,14 @@ def command(what: str | None, reach: bool, build_id: str | None, as_data: bool) 
         root = project_root()
         folder = _folder(root, build_id)
         answer["folder"] = folder
+        listed = edges(root, folder)
         if what is None:
-            listed = edges(root, folder)
             answer["edges"] = [{"name": name, "ran": bool(why), "why": list(why)} for name, why in listed]
             if not as_data:
                 _list(folder, listed)
             return
-        story = explain(root, folder, _from_root(root, what))
+        known = any(name == what for name, _ in listed)
+        story = explain(root, folder, what if known else _from_root(root, what))
         answer.update(_facts(story, reach))
         if not as_data:
             _print(story, reach)
