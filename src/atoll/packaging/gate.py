@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from atoll.accel import AccelSet, BackendRules, DeviceFacts, Difference, Relation, Version, links
 from atoll.artifact import (
@@ -26,6 +26,7 @@ from atoll.plugin import Registry
 
 Rules = Mapping[str, BackendRules]
 NAMED = 4
+PROCESSOR = "cpu"
 _VERSION = re.compile(r"\d+(\.\d+)+")
 
 
@@ -106,9 +107,19 @@ def runs_on(report: Report, device: DeviceFacts, rules: Rules) -> tuple[Diagnost
     """Tell whether a measured file runs on a device, with the one refusal text where it does not."""
     request = DeviceRequest(device=device)
     choice = choose((described(report),), request, rules)
+    if device.backend == PROCESSOR:
+        choice = replace(choice, relations=(_on_processor(report, device),))
     answer = choice.relations[0]
     said = None if answer else artifact_refusal(Subject.LOAD, report.measured.path, "", request, choice)
     return said, answer
+
+
+def _on_processor(report: Report, device: DeviceFacts) -> Relation:
+    """Tell whether a file has code for the processor itself, or needs none: device code is beside it."""
+    machines = sorted({fact.value for _, fact in report.facts if fact.name == "abi.machine"})
+    if device.arch in machines or (not machines and report.measured.accel == AccelSet()):
+        return Relation()
+    return Relation((Difference("machine", device.arch, ", ".join(machines) or "device code alone"),))
 
 
 def device_facts(text: str, installed: Registry) -> DeviceFacts:

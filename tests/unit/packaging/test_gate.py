@@ -94,6 +94,21 @@ def test_a_shader_runs_on_its_vulkan_and_later(tmp_path: Path, device: str, runs
     assert bool(runs_on(found, device_facts(device, registry()), RULES)[1]) is runs
 
 
+@pytest.mark.parametrize(
+    ("data", "arch", "runs"),
+    [
+        (lib(80), "x86_64", True),
+        (lib(80), "aarch64", False),
+        (spirv(), "x86_64", False),
+        (b"text", "x86_64", True),
+    ],
+)
+def test_the_processor_runs_what_has_its_own_code(tmp_path: Path, data: bytes, arch: str, runs: bool) -> None:
+    found = report(put(tmp_path / "a", data))
+    said, answer = runs_on(found, DeviceFacts(backend="cpu", name="here", arch=arch), RULES)
+    assert (bool(answer), said is None) == (runs, runs)
+
+
 def test_required_facts_that_a_device_states_are_compared(tmp_path: Path) -> None:
     found = report(put(tmp_path / "a.so", elf({".nv_fatbin": fatbin(entry(1, 90, isa=(9, 1)))})))
     old = DeviceFacts(backend="cuda", name="old", arch="sm_90", facts={"ptx.isa": "9.0"})
