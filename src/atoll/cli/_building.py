@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from atoll.cli._progress import Bar
+
 if TYPE_CHECKING:
     from atoll.build import BuildPlan
     from atoll.diagnostics import Diagnostic
@@ -57,13 +59,21 @@ class Talk:
     Attributes:
         as_data: One JSON event a line on stdout.
         verbose: Whether commands are printed.
+        bar: The progress bar, where stderr is a terminal.
     """
 
     as_data: bool
     verbose: bool
+    bar: Bar | None = None
+
+    def __post_init__(self) -> None:
+        if not self.as_data and Bar.wanted():
+            self.bar = Bar()
 
     def event(self, event: Event) -> None:
         """Say what happened in a running build."""
+        if self.bar is not None:
+            self.bar.event(event)
         if event.kind == "wait":
             self.say(f"waiting for another build of {event.name}")
         if event.kind not in ("finish", "fail"):
@@ -86,7 +96,10 @@ class Talk:
         """Talk to a person."""
         from atoll.diagnostics.render import printable
 
-        sys.stderr.write(printable(text) + "\n")
+        if self.bar is not None:
+            self.bar.say(printable(text))
+        else:
+            sys.stderr.write(printable(text) + "\n")
 
     def plan(self, plan: BuildPlan) -> None:
         """Say which set is built and which tools were taken, and why."""
@@ -120,6 +133,8 @@ class Talk:
         from atoll.errors import UnreadableError, UsageError
 
         code = 2 if isinstance(error, UsageError | UnreadableError) else 1
+        if self.bar is not None:
+            self.bar.close()
         self.result(error.diagnostics, ok=False)
         self.diagnostics(error.diagnostics)
         sys.exit(code)

@@ -75,8 +75,8 @@ def execute(
             run.through(bound.jobs)
         finally:
             _remember(state, graph, run, why)
-        seconds = round(time.monotonic() - begin, 3)
-        listen(Event(kind="end", done=len(run.ran), total=len(run.ran), seconds=seconds))
+            seconds = round(time.monotonic() - begin, 3)
+            listen(Event(kind="end", done=len(run.ran), total=len(run.ran), seconds=seconds))
         return Result(
             ran=tuple(run.ran),
             total=len(graph.actions),
