@@ -17,6 +17,7 @@ from typing import Any
 from atoll._util.files import write_atomic
 from atoll.artifact import Fact
 from atoll.build.values import BuildPlan, Output
+from atoll.diagnostics import Diagnostic, Severity, Span
 from atoll.graph import Action, Graph, Role
 
 FORMAT = 1
@@ -75,6 +76,7 @@ def remember(root: Path, key: str, plan: BuildPlan, before: Mapping[str, list[in
         "actions": [dataclasses.asdict(action) for action in plan.graph.actions],
         "outputs": [dataclasses.asdict(output) for output in plan.outputs],
         "floors": [dataclasses.asdict(floor) for floor in plan.floors],
+        "diagnostics": [dataclasses.asdict(item) for item in plan.diagnostics],
     }
     write_atomic(root / RECORDS / f"{key}.json", json.dumps(value, separators=(",", ":")))
 
@@ -100,7 +102,15 @@ def _plan(value: Mapping[str, Any]) -> BuildPlan:
             for row in value["outputs"]
         ),
         floors=tuple(Fact(**row) for row in value["floors"]),
+        diagnostics=tuple(_diagnostic(row) for row in value["diagnostics"]),
     )
+
+
+def _diagnostic(row: Mapping[str, Any]) -> Diagnostic:
+    """Return a warning or note of the plan, to be said again."""
+    span = None if row["span"] is None else Span(**row["span"])
+    notes = _texts(row["notes"])
+    return Diagnostic(**{**row, "severity": Severity(row["severity"]), "span": span, "notes": notes})
 
 
 def _text(value: object) -> str:

@@ -110,7 +110,8 @@ def find_clang(environment: Mapping[str, str]) -> Path | None:
     plain = find_program("clang", environment)
     numbered = programs_like(r"clang-\d+", environment)
     ordered = sorted(numbered, key=lambda path: version_numbers(path.name[6:]), reverse=True)
-    for path in (*((plain,) if plain else ()), *ordered):
+    candidates: list[Path] = [plain, *ordered] if plain else ordered
+    for path in candidates:
         if clang_version(path) is not None:
             return path
     return None

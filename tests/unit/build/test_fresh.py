@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from atoll.build.fresh import RECORDS, recall
-from atoll.session import Session
+from atoll.session import Built, Session
 from unit.build.build_project import PROGRAM, REGISTRY, reopened, session
 from unit.plugins.lane_project import program, write
 
@@ -73,6 +73,32 @@ def test_another_compiler_on_path_asks_the_planner_again(tmp_path: Path) -> None
     assert built.planned
     text = (tmp_path / built.folder / "resolution.json").read_text()
     assert str(tmp_path / "bin/g++") in text
+
+
+def test_what_a_lane_said_is_said_again(tmp_path: Path) -> None:
+    manifest = (
+        REGISTRY["atoll.toml"]
+        .replace('"vulkan1.2"', '"opencl1.2"')
+        .replace('"spirv", "python"', '"opencl"')
+        .replace(
+            ', { glob = "vulkan/*.comp", accel = "vulkan" }, "kernels/*.py"',
+            ', { glob = "k/*.cl", accel = "opencl" }',
+        )
+    )
+    (tmp_path / "bin").mkdir()
+    for name in ("g++", "gcc", "as", "ld"):
+        (tmp_path / "bin" / name).symlink_to(f"/usr/bin/{name}")
+
+    def build(project: Session) -> Built:
+        project.environment = {"PATH": str(tmp_path / "bin")}
+        return project.build()
+
+    source = "__kernel void k(__global float* x) { x[0] = 1; }\n"
+    first = build(session(tmp_path, {**REGISTRY, "atoll.toml": manifest, "k/k.cl": source}))
+    again = build(reopened(tmp_path))
+    assert "ATL0515" in [item.code for item in first.diagnostics]
+    assert not again.planned
+    assert again.diagnostics == first.diagnostics
 
 
 def test_another_question_has_another_record(project: Session) -> None:

@@ -13,7 +13,7 @@ CODES = {
     "ATL0551": CodeInfo(
         "two roots in one link",
         "A boundary of shape `link` takes exactly one implementation. The usual cause is a fallback under "
-        "`cfg(not(accelerator = \"…\"))` of one backend, which holds in a build for another one.",
+        '`cfg(not(accelerator = "…"))` of one backend, which holds in a build for another one.',
     ),
     "ATL0552": CodeInfo(
         "no root in a link",
