@@ -23,6 +23,7 @@ COMMANDS = {
     "kernel": "Show, check and run kernels written in Python.",
     "match": "Choose among descriptors the one that fits, or say why none does.",
     "measure": "Measure which devices a file runs on.",
+    "new": "Start a project from a template.",
     "pack": "Pack the built project as a wheel.",
     "run": "Build and run a target.",
     "test": "Build and run the test targets.",

@@ -16,4 +16,9 @@ CODES = {
         "no plugin of that name",
         "The project or the command names a plugin that no installed package registers.",
     ),
+    "ATL0904": CodeInfo(
+        "a template could not be read",
+        "An entry point of `atoll.templates` names a folder that is missing, is empty or holds a file that "
+        "is no UTF-8 text. Reinstall or remove the package that is named.",
+    ),
 }
