@@ -12,11 +12,19 @@ _ROOT = Path("/")
 def processors(root: Path = _ROOT) -> int:
     """Return how many processors this process may use, at least 1."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    for group in _groups(root):
-        words = _read(group / "cpu.max").split()
-        if len(words) == 2 and words[0].isdigit() and words[1].isdigit() and int(words[1]):
-            count = min(count, max(1, int(words[0]) // int(words[1])))
+    for group in _groups(root, ""):
+        count = min(count, _share(*(_read(group / "cpu.max").split() or ("", ""))[:2]))
+    for group in _groups(root, "cpu"):
+        quota, period = _read(group / "cpu.cfs_quota_us"), _read(group / "cpu.cfs_period_us")
+        count = min(count, _share(quota.strip(), period.strip()))
     return count
+
+
+def _share(quota: str, period: str) -> int:
+    """Return the whole processors of a quota; a large number where there is none."""
+    if not quota.isdigit() or not period.isdigit() or not int(period):
+        return 1 << 30
+    return max(1, int(quota) // int(period))
 
 
 def free_memory(root: Path = _ROOT, available: int | None = None) -> int:
@@ -30,14 +38,23 @@ def free_memory(root: Path = _ROOT, available: int | None = None) -> int:
         import psutil
 
         available = int(psutil.virtual_memory().available)
-    return max(0, min([available, *(_room(group) for group in _groups(root))]))
+    names = ("memory.max", "memory.current", "inactive_file")
+    older = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+    rooms = [_room(group, *names) for group in _groups(root, "")]
+    rooms += [_room(group, *older) for group in _groups(root, "memory")]
+    return max(0, min([available, *rooms]))
 
 
-def _groups(root: Path) -> Iterator[Path]:
-    """Yield this process's control group and those above it (version 2)."""
-    base = root / "sys/fs/cgroup"
-    name = _read(root / "proc/self/cgroup").rpartition("::")[2].strip().strip("/")
-    group = base / name
+def _groups(root: Path, controller: str) -> Iterator[Path]:
+    """Yield this process's control group and those above it.
+
+    Args:
+        root: The root of `/proc` and `/sys`.
+        controller: A controller of version 1, or empty for version 2.
+    """
+    base = root / "sys/fs/cgroup" / controller
+    name = _name(_read(root / "proc/self/cgroup"), controller)
+    group = base / name.strip("/")
     while True:
         yield group
         if group == base or base not in group.parents:
@@ -45,17 +62,24 @@ def _groups(root: Path) -> Iterator[Path]:
         group = group.parent
 
 
-def _room(group: Path) -> int:
-    limit, used = _read(group / "memory.max").strip(), _read(group / "memory.current").strip()
-    if not limit.isdigit() or not used.isdigit():
+def _name(text: str, controller: str) -> str:
+    """Return the group's name in the text of ``/proc/self/cgroup`` (lines ``4:memory:/name``)."""
+    for line in text.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, name = rest.partition(":")
+        if controllers.split(",").count(controller) and (controller or number == "0"):
+            return name
+    return ""
+
+
+def _room(group: Path, most: str, used: str, cache: str) -> int:
+    limit, current = _read(group / most).strip(), _read(group / used).strip()
+    if not limit.isdigit() or not current.isdigit():
         return 1 << 62
-    return int(limit) - int(used) + _reclaimable(group)
-
-
-def _reclaimable(group: Path) -> int:
-    """Return the bytes of file cache that the kernel gives back under pressure."""
+    # File cache that is not in use is given back under pressure.
     lines = (line.split() for line in _read(group / "memory.stat").splitlines())
-    return sum(int(words[1]) for words in lines if len(words) == 2 and words[0] == "inactive_file")
+    kept = sum(int(words[1]) for words in lines if len(words) == 2 and words[0] == cache)
+    return int(limit) - int(current) + kept
 
 
 def _read(path: Path) -> str:

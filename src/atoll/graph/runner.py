@@ -339,14 +339,28 @@ def _finish(spec: dict, ended: dict, kept: dict[str, str], made: str) -> tuple[d
 
 def _out_of_memory() -> int:
     """Return how often the kernel killed something of this memory group, as far as it says."""
+    count = 0
+    for line in _text("/proc/self/cgroup").splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, name = rest.partition(":")
+        if number == "0":
+            count += _kills(f"/sys/fs/cgroup{name}/memory.events")
+        elif "memory" in controllers.split(","):
+            count += _kills(f"/sys/fs/cgroup/memory{name}/memory.oom_control")
+    return count
+
+
+def _kills(path: str) -> int:
+    found = re.search(r"^oom_kill (\d+)$", _text(path), re.MULTILINE)
+    return int(found.group(1)) if found else 0
+
+
+def _text(path: str) -> str:
     try:
-        with open("/proc/self/cgroup", encoding="utf-8") as stream:
-            group = stream.read().rpartition("::")[2].strip()
-        with open(f"/sys/fs/cgroup{group}/memory.events", encoding="utf-8") as stream:
-            found = re.search(r"^oom_kill (\d+)$", stream.read(), re.MULTILINE)
-            return int(found.group(1)) if found else 0
+        with open(path, encoding="utf-8") as stream:
+            return stream.read()
     except OSError:
-        return 0
+        return ""
 
 
 def _edge(spec: dict, digest: str, state: str, lifeline: int) -> dict:  # type: ignore[type-arg]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 from atoll._util import machine
 from atoll.graph import Graph
 from atoll.graph.ninja_file import graph_text, pools_text
@@ -30,21 +32,40 @@ def test_the_bound_is_stated_in_the_file() -> None:
     )
 
 
-def test_control_groups_bound_memory_and_processors(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    group = tmp_path / "sys/fs/cgroup/outer/inner"
-    group.mkdir(parents=True)
-    (tmp_path / "proc/self").mkdir(parents=True)
-    (tmp_path / "proc/self/cgroup").write_text("1:x:/legacy\n0::/outer/inner\n")
-    (group / "memory.max").write_text("max\n")
-    (group / "memory.current").write_text("50\n")
-    (group.parent / "memory.max").write_text("1000\n")
-    (group.parent / "memory.current").write_text("700\n")
-    (group.parent / "memory.stat").write_text("anon 1\ninactive_file 200\n")
-    (group.parent / "cpu.max").write_text("100000 100000\n")
+def put(folder: Path, **files: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+
+
+def test_control_groups_bound_memory_and_processors(tmp_path: Path) -> None:
+    put(tmp_path / "proc/self", cgroup="1:x:/legacy\n0::/outer/inner\n")
+    outer = tmp_path / "sys/fs/cgroup/outer"
+    put(outer / "inner", memory__max="max\n", memory__current="50\n")
+    put(outer, memory__max="1000\n", memory__current="700\n", memory__stat="anon 1\ninactive_file 200\n")
+    put(outer, cpu__max="100000 100000\n")
     assert machine.free_memory(tmp_path, available=10_000) == 500
     assert machine.free_memory(tmp_path, available=10) == 10
     assert machine.processors(tmp_path) == 1
-    (group.parent / "memory.max").write_text("600\n")
+    put(outer, memory__max="600\n")
     assert machine.free_memory(tmp_path, available=10_000) == 100
-    (group.parent / "memory.stat").unlink()
+    (outer / "memory.stat").unlink()
     assert machine.free_memory(tmp_path, available=10_000) == 0
+
+
+def test_control_groups_of_version_one_count_too(tmp_path: Path) -> None:
+    put(tmp_path / "proc/self", cgroup="4:memory:/a/b\n1:cpu,cpuacct:/c\n0::/\n")
+    group = tmp_path / "sys/fs/cgroup/memory/a/b"
+    put(
+        group,
+        memory__limit_in_bytes="900",
+        memory__usage_in_bytes="300",
+        memory__stat="total_inactive_file 7",
+    )
+    put(group.parent, memory__limit_in_bytes="9223372036854771712", memory__usage_in_bytes="1")
+    assert machine.free_memory(tmp_path, available=10_000) == 607
+    put(tmp_path / "sys/fs/cgroup/cpu/c", cpu__cfs_quota_us="-1", cpu__cfs_period_us="100000")
+    unlimited = machine.processors(tmp_path)
+    put(tmp_path / "sys/fs/cgroup/cpu/c", cpu__cfs_quota_us="100000")
+    assert machine.processors(tmp_path) == 1
+    assert unlimited >= 1
