@@ -15,10 +15,14 @@ from elftools.elf.elffile import ELFFile
 from atoll.runtime.record import SECTION, read_records
 
 FADD, FSUB, FMUL = 129, 131, 133
+Change = Callable[[str, bytes], tuple[bytes, str]]
 
 
-def sabotage(library: Path) -> list[str]:
+def sabotage(library: Path, change: Change | None = None) -> list[str]:
     """Change the first arithmetic operation of every record in `library`; return what was changed.
+
+    `change` takes a record's kind and payload and returns the changed payload and what it did; without it
+    the forms of the first-party targets are known.
 
     Raises:
         AssertionError: Where the file holds no record, or a record in which nothing could be changed.
@@ -30,7 +34,7 @@ def sabotage(library: Path) -> list[str]:
     content = library.read_bytes()
     changes = []
     for record in records:
-        changed, what = _changed(record.kind, record.payload)
+        changed, what = (change or _changed)(record.kind, record.payload)
         assert changed != record.payload, f"nothing to change in {record.entry} ({record.kind})"
         assert content.count(record.payload) == 1
         content = content.replace(record.payload, changed)
@@ -67,12 +71,3 @@ def _change_spirv(payload: bytes) -> tuple[bytes, str]:
             return struct.pack(f"<{len(words)}I", *words), f"opcode {opcode} -> {FSUB} at word {at}"
         at += max(count, 1)
     return payload, "nothing"
-
-
-def sabotaged_copy(library: Path, folder: Path, tell: Callable[[str], None]) -> Path:
-    """Copy `library` into `folder`, sabotage the copy, tell what was changed and return the copy."""
-    copy = folder / library.name
-    copy.write_bytes(library.read_bytes())
-    for change in sabotage(copy):
-        tell(change)
-    return copy

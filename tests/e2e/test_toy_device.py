@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
+import venv
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from e2e.harness import ATOLL, ROOT, installed, machine, right, run, site
+from e2e.sabotage import sabotage
 
 pytestmark = pytest.mark.xdist_group("toy")
 
@@ -37,16 +40,23 @@ print(*(f"{value:g}" for value in out), done.device)
 """
 
 
-def env(**more: str) -> dict[str, str]:
-    return machine(PYTHONPATH=str(TOY), **more)
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the interpreter of an environment that has Atoll, its dependencies and the foreign package."""
+    folder = tmp_path_factory.mktemp("toy-env") / "venv"
+    venv.create(folder)
+    python = folder / "bin" / "python"
+    paths = [ROOT / "src", TOY, *(Path(entry) for entry in sys.path if entry.endswith("site-packages"))]
+    (site(python) / "toy.pth").write_text("".join(f"{path}\n" for path in paths))
+    return python
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def project(foreign: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("toy") / "project"
     shutil.copytree(TOY / "project", target)
-    right(ATOLL, "build", where=target, env=env())
-    right(ATOLL, "pack", "--out", "dist", where=target, env=env())
+    right(foreign, "-m", "atoll", "build", where=target)
+    right(foreign, "-m", "atoll", "pack", "--out", "dist", where=target)
     return target
 
 
@@ -74,8 +84,8 @@ def test_the_engine_does_not_know_it() -> None:
     assert not [path for path in (ROOT / "src").rglob("*.py") if "toy" in path.read_text().lower()]
 
 
-def test_a_kernel_runs_in_process(project: Path) -> None:
-    outcome = right(Path(ATOLL).with_name("python"), "-c", IN_PROCESS, where=project, env=env())
+def test_a_kernel_runs_in_process(foreign: Path, project: Path) -> None:
+    outcome = right(foreign, "-c", IN_PROCESS, where=project)
     assert outcome.out.strip() == f"{ANSWER} Toy VM level 1"
 
 
@@ -87,10 +97,10 @@ def test_the_wheel_answers_without_the_foreign_package(python: Path, root: str, 
         assert line.startswith(f"{ANSWER} {device}")
 
 
-def test_the_wheel_is_measured_by_the_foreign_reader(wheel: Path) -> None:
-    found = json.loads(right(ATOLL, "measure", wheel, "--json", where=wheel.parent, env=env()).out)["files"][
-        0
-    ]
+def test_the_wheel_is_measured_by_the_foreign_reader(foreign: Path, wheel: Path) -> None:
+    found = json.loads(right(foreign, "-m", "atoll", "measure", wheel, "--json", where=wheel.parent).out)[
+        "files"
+    ][0]
     assert found["accel"] == "toy1.0+{t1}"
 
 
@@ -100,24 +110,29 @@ def test_without_its_reader_the_wheel_is_unknown_and_never_free_of_device_code(w
     assert found["accel"] is None
 
 
-def test_match_takes_it_and_refuses_another_level(wheel: Path) -> None:
-    assert run(ATOLL, "match", "--want", "toy1.0+{t1}", wheel, where=wheel.parent, env=env()).code == 0
-    refused = run(ATOLL, "match", "--want", "toy1.0+{t2}", wheel, where=wheel.parent, env=env())
+def test_match_takes_it_and_refuses_another_level(foreign: Path, wheel: Path) -> None:
+    match = (foreign, "-m", "atoll", "match", "--want")
+    assert run(*match, "toy1.0+{t1}", wheel, where=wheel.parent).code == 0
+    refused = run(*match, "toy1.0+{t2}", wheel, where=wheel.parent)
     assert refused.code == 1
     assert "asked t2, carried t1" in refused.err
 
 
-def test_sabotaged_code_answers_wrong(python: Path, tmp_path: Path) -> None:
+def subtract(kind: str, payload: bytes) -> tuple[bytes, str]:
+    """Turn every ADD of a toy program into SUB."""
+    words = [payload[16:][at : at + 16] for at in range(0, len(payload) - 16, 16)]
+    changed = [bytes([12]) + word[1:] if word[0] == 11 else word for word in words]
+    return payload[:16] + b"".join(changed), f"add -> sub in {kind}"
+
+
+def test_sabotaged_code_answers_wrong(python: Path, tmp_path: Path, tell: Callable[[str], None]) -> None:
     shutil.copytree(site(python) / "toyapp", tmp_path / "toyapp")
-    library = tmp_path / "toyapp" / "_kernels_toy.so"
-    content = library.read_bytes()
-    add = bytes([11]) + bytes(7)  # isa.Op.ADD
-    assert add in content
-    library.write_bytes(content.replace(add, bytes([12]) + bytes(7)))
-    said = right(
-        python, "-c", CALL.format(root="toy"), where=tmp_path, env=machine(PYTHONPATH=str(tmp_path))
-    ).out
-    assert ANSWER not in said
+    for change in sabotage(tmp_path / "toyapp" / "_kernels_toy.so", subtract):
+        tell(change)
+    env = machine(PYTHONPATH=str(tmp_path))
+    said = right(python, "-c", CALL.format(root="toy"), where=tmp_path, env=env).out.splitlines()
+    assert len(said) == 2
+    assert not [line for line in said if line.startswith(ANSWER)]
 
 
 def test_an_absent_device_is_said_and_the_processor_answers(python: Path) -> None:

@@ -1,0 +1,5 @@
+"""``python -m atoll``: the command line."""
+
+from atoll.cli import main
+
+main()
