@@ -81,10 +81,12 @@ def unary_helper(dialect: Dialect, op: Unary, scalar: Scalar) -> str | None:
 
 def cast_helper(dialect: Dialect, op: Cast, source: Scalar, target: Scalar) -> str | None:
     """Return the helper of a conversion, or None where a C cast does."""
-    if op not in (Cast.FTOSI, Cast.FTOUI):
+    if op not in (Cast.FTOSI, Cast.FTOUI, Cast.BITS):
         return None
     kind = dialect.value(target)
     head = f"{dialect.inline} {kind} {helper_name(op, target, source)}({dialect.value(source)} a)"
+    if op is Cast.BITS:
+        return _function(head, (_reinterpreted(dialect, source, target),))
     suffix = "f" if source.name == "f32" else ""
     if op is Cast.FTOUI:
         most = f"({kind})~({kind})0"
@@ -106,6 +108,13 @@ def cast_helper(dialect: Dialect, op: Cast, source: Scalar, target: Scalar) -> s
             f"return ({kind})a;",
         ),
     )
+
+
+def _reinterpreted(dialect: Dialect, source: Scalar, target: Scalar) -> str:
+    """Return the statement that reads the same bits as another type."""
+    if target.is_float:
+        return f"return {dialect.bits_to_float(target, f'({dialect.unsigned(source)})a')};"
+    return f"return ({dialect.value(target)}){dialect.float_to_bits(source, 'a')};"
 
 
 def _function(head: str, lines: tuple[str, ...]) -> str:

@@ -170,12 +170,6 @@ class CPrinter(ABC):
 
     def _cast(self, expr: nodes.Cast) -> str:
         operand, source = self.expression(expr.operand), expr.operand.type
-        if expr.op is ops.Cast.BITS:
-            if expr.type.is_float:
-                unsigned = f"(({self.dialect.unsigned(source)}){operand})"
-                return self.dialect.bits_to_float(expr.type, unsigned)
-            bits = self.dialect.float_to_bits(source, operand)
-            return f"(({self.dialect.value(expr.type)}){bits})"
         helper = chelpers.cast_helper(self.dialect, expr.op, source, expr.type)
         if helper is not None:
             return self.call(helper, (expr.op, expr.type, source), operand)

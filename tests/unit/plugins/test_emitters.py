@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from atoll.accel import Entry, Floor, Version
+from atoll.ir import BOOL, F32, I32, I64, Kernel, Module, Parameter, View, nodes, ops
+from atoll.ir.verify import verify
 from atoll.plugin import Target
 from atoll.testing.emitters import EMITTER_CHECKS, EmitterCheck, emitted, emitter_suite
 from atoll.testing.programs import programs
@@ -168,3 +170,36 @@ def test_every_float_operation_of_a_shader_forbids_contraction() -> None:
     decorated = {words[1] for words in listed if words[0] & 0xFFFF == 71 and words[2] == 42}
     assert floats
     assert floats == decorated
+
+
+P = nodes.Param("n", I32)
+DEEP: dict[str, Callable[[nodes.Expr], nodes.Expr]] = {
+    "sum": lambda below: nodes.Binary(ops.Binary.ADD_WRAP, nodes.const(I32, 1), below),
+    "quotient": lambda below: nodes.Binary(ops.Binary.DIV_FLOOR, below, P),
+    "negation": lambda below: nodes.Unary(ops.Unary.NEG_WRAP, below),
+    "bits": lambda below: nodes.Cast(ops.Cast.BITS, F32 if below.type == I32 else I32, below),
+    "choice": lambda below: nodes.Select(nodes.const(BOOL, True), below, P),
+}
+
+
+@pytest.mark.parametrize("shape", DEEP)
+def test_the_deepest_kernel_that_is_valid_is_emitted_and_accepted(shape: str, tmp_path: Path) -> None:
+    value: nodes.Expr = P
+    for _ in range(96):
+        value = DEEP[shape](value)
+    body: nodes.Block = (nodes.Store("out", (nodes.const(I64, 0),), value),)
+    for level in range(96):
+        body = (nodes.If(nodes.Compare(ops.Compare.LT, P, nodes.const(I32, level)), body),)
+    params = (Parameter("n", I32), Parameter("out", View(I32)))
+    module = verify(Module(kernels=(Kernel(name="deep", params=params, body=body),)))
+    commands = {
+        "cpu": [tool("clang-19"), "-fsyntax-only"],
+        "opencl": [tool("clang-19"), "-x", "cl", "-cl-std=CL1.2", "-fsyntax-only"],
+        "vulkan": [tool("spirv-val"), "--target-env", "vulkan1.2"],
+        "cuda": [tool("ptxas"), "-arch", "sm_80", "-o", str(tmp_path / "out.cubin")],
+    }
+    for backend, command in commands.items():
+        code = emitter(backend).emit(module, "deep", emitter(backend).target(None), (64, 1, 1))
+        path = tmp_path / f"deep{code.suffix}"
+        path.write_bytes(code.code)
+        accepted([*command, str(path)])
