@@ -1,4 +1,4 @@
-"""Do the emitters give right answers on the devices of this machine? Needs `src` and cffi, no installed Atoll.
+"""Do the emitters give right answers on the devices of this machine? Needs `src` and cffi.
 
     PYTHONPATH=src python tools/emitters_on_device.py cuda,vulkan,opencl [SEEDS] [PART OF THE DEVICE'S NAME]
 
@@ -68,7 +68,8 @@ def proof(backend: str, seeds: int, part: str) -> bool:
 def main() -> None:
     """Read the command line."""
     backends, seeds, part, *_ = [*sys.argv[1:], *("cpu", "20", "")[len(sys.argv) - 1 :]]
-    sys.exit(0 if all([proof(backend, int(seeds), part) for backend in backends.split(",")]) else 1)
+    right = [proof(backend, int(seeds), part) for backend in backends.split(",")]
+    sys.exit(0 if all(right) else 1)
 
 
 if __name__ == "__main__":
