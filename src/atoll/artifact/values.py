@@ -57,6 +57,7 @@ class Finding:
         declared: True where the backend is not in the bytes but in what the author wrote
             (OpenCL source); it then never enters `accel`.
         note: What a person should know, such as an entry kind that is neither machine code nor text.
+        code: What it is a form of: findings of one code are alternatives; the member where empty.
     """
 
     member: str
@@ -68,6 +69,7 @@ class Finding:
     requires: tuple[Fact, ...] = ()
     declared: bool = False
     note: str = ""
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

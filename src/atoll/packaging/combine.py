@@ -46,14 +46,26 @@ def accel(findings: Iterable[Finding]) -> AccelSet:
 
 def _entry(backend: str, findings: list[Finding]) -> Entry:
     versions = [Version.parse(item.version) for item in findings if item.version]
-    floors = [(Version.parse(item.floor), item.floor_word) for item in findings if item.floor]
-    floor = max(floors, key=lambda item: _order(item[0])) if floors else None
     return Entry(
         backend=backend,
         version=max(versions, key=_order) if versions else None,
         archs=tuple(sorted({item.arch for item in findings if item.arch}, key=natural)),
-        floor=Floor(floor[0], floor[1] or "floor") if floor else None,
+        floor=_floor(findings),
     )
+
+
+def _floor(findings: list[Finding]) -> Floor | None:
+    """Return the floor from which every code runs; None where one of them is machine code alone."""
+    forms: dict[str, list[Floor]] = {}
+    for item in findings:
+        if item.arch or item.floor:
+            found = forms.setdefault(item.code or item.member, [])
+            if item.floor:
+                found.append(Floor(Version.parse(item.floor), item.floor_word or "floor"))
+    if not forms or not all(forms.values()):
+        return None
+    least = (min(floors, key=lambda floor: _order(floor.value)) for floors in forms.values())
+    return max(least, key=lambda floor: _order(floor.value))
 
 
 def _order(version: Version) -> tuple[tuple[int, ...], str]:
@@ -63,7 +75,7 @@ def _order(version: Version) -> tuple[tuple[int, ...], str]:
 def natural(text: str) -> tuple[tuple[int, int | str], ...]:
     """Return a sorting key that puts ``sm_80`` before ``sm_100``."""
     pieces = re.findall(r"\d+|\D+", text)
-    return tuple((0, int(piece)) if piece.isdigit() else (1, piece) for piece in pieces)
+    return tuple((0, int(piece)) if piece.isdecimal() else (1, piece) for piece in pieces)
 
 
 def declared(findings: Iterable[Finding]) -> tuple[str, ...]:

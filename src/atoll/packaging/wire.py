@@ -12,7 +12,7 @@ from atoll.diagnostics import Diagnostic, Severity, as_json
 from atoll.packaging import combine
 from atoll.packaging.values import Report
 
-_TEXTS = ("member", "backend", "version", "arch", "floor", "floor_word", "note")
+_TEXTS = ("member", "backend", "version", "arch", "floor", "floor_word", "note", "code")
 
 
 def encode(report: Report) -> dict[str, Any]:

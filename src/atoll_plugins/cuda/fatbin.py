@@ -45,29 +45,33 @@ class Entry:
 
 
 def findings(data: memoryview, name: str, *, one: bool = False) -> Iterator[Finding]:
-    """Give what the fat binaries of a section carry, equal entries once.
+    """Give what the fat binaries of a section carry; of fat binaries with equal entries one is enough.
 
     Args:
         data: The section, or bytes that start with one fat binary.
         name: Where they lie.
         one: True where only the first one is meant and other bytes follow.
     """
-    budget, seen, runs = INFLATE_TOTAL, set[tuple[object, ...]](), False
+    budget, seen, runs = INFLATE_TOTAL, set[frozenset[Finding]](), False
     for entries in binaries(data, name, one=one):
         version, spent = _toolkit(entries, budget)
         budget -= spent
+        runs = runs or any(entry.kind in (1, 2) for entry in entries)
         least = min((entry.level for entry in entries if entry.portable), default=0)
-        for entry in entries:
-            runs = runs or entry.kind in (1, 2)
-            beside = least if entry.portable and entry.level > least else 0
-            key = (version, entry.kind, entry.isa, entry.level, entry.letter, beside)
-            if key not in seen:
-                seen.add(key)
-                yield _finding(entry, name, version, beside)
+        found = [_finding(entry, name, version, _beside(entry, least)) for entry in entries]
+        if frozenset(found) not in seen:
+            code = f"{name}#{len(seen)}"
+            seen.add(frozenset(found))
+            yield from (replace(each, code=code) for each in dict.fromkeys(found))
     if seen and not runs:
         yield Finding(
             member=name, backend="", note="neither machine code nor PTX: nothing that runs by itself"
         )
+
+
+def _beside(entry: Entry, least: int) -> int:
+    """Return the level of the lower PTX of the same code, or 0."""
+    return least if entry.portable and entry.level > least else 0
 
 
 def binaries(data: memoryview, name: str, *, one: bool = False) -> Iterator[list[Entry]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from atoll.accel import ANY_WORD, AccelSet
@@ -37,6 +37,7 @@ def test_the_order_of_findings_does_not_matter(found: list[Finding], chance: obj
     assert declared(found) == declared(turned)
 
 
+@example(text="¹")
 @given(st.text(max_size=20))
 def test_any_arch_is_spelled_or_a_fault(text: str) -> None:
     finding = Finding(member="a", backend="cuda", arch=text)
@@ -57,6 +58,23 @@ def test_archs_are_alternatives_the_greatest_version_and_the_greatest_floor_coun
         Finding(member="b", backend="cuda", version="13.0", arch="sm_80", floor="75", floor_word="ptx"),
     ]
     assert str(accel(found)) == "cuda13.0+{sm_80,sm_100} ptx>=90"
+
+
+def test_of_several_floors_of_one_code_the_least_counts() -> None:
+    found = [
+        Finding(member="a", backend="cuda", floor=level, floor_word="ptx", code="a#0")
+        for level in ("90", "75")
+    ]
+    assert str(accel(found)) == "cuda ptx>=75"
+
+
+def test_a_code_that_is_machine_code_alone_leaves_the_whole_without_a_floor() -> None:
+    found = [
+        Finding(member="a", backend="cuda", arch="sm_80", code="a#0"),
+        Finding(member="a", backend="cuda", arch="sm_80", floor="80", floor_word="ptx", code="a#1"),
+    ]
+    assert str(accel(found)) == "cuda+{sm_80}"
+    assert str(accel(found[1:])) == "cuda+{sm_80} ptx>=80"
 
 
 def test_of_several_floors_of_one_fact_the_greatest_must_hold() -> None:

@@ -159,4 +159,5 @@ def test_findings_are_capped(tmp_path: Path) -> None:
 
 def test_equal_findings_are_one(tmp_path: Path) -> None:
     found = measure(put(tmp_path / "a.so", elf({".nv_fatbin": fatbin(entry(2, 80)) * 50})))
-    assert found.findings == (Finding(member=f"{tmp_path}/a.so!.nv_fatbin", backend="cuda", arch="sm_80"),)
+    section = f"{tmp_path}/a.so!.nv_fatbin"
+    assert found.findings == (Finding(member=section, backend="cuda", arch="sm_80", code=f"{section}#0"),)
