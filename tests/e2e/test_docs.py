@@ -1,4 +1,9 @@
-"""Every command block of the docs is run, and every generated page is current."""
+"""Every command block of the docs is run, and every generated page is current.
+
+The ``console`` blocks of a page run in order, in one folder that starts with a copy of ``examples/``. A block
+whose fence names a file after the language (``toml atoll.toml``) writes that file where the commands stand. A
+``python`` block without a file's name is a script of its own.
+"""
 
 from __future__ import annotations
 
@@ -25,25 +30,38 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page."""
+    """A fenced block of a page; `file` is what its fence names after the language."""
 
     page: str
     line: int
     language: str
+    file: str
     text: str
 
 
 def blocks(page: Path) -> Iterator[Block]:
     """Give the fenced blocks of a page."""
     text = page.read_text(encoding="utf-8")
-    for match in re.finditer(r"^```(\w+)[^\n]*\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+    for match in re.finditer(r"^```(\w+)[ ]*([^\n]*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         line = text.count("\n", 0, match.start()) + 1
-        yield Block(str(page.relative_to(ROOT)), line, match[1], match[2])
+        yield Block(str(page.relative_to(ROOT)), line, match[1], match[2].strip(), match[3])
 
 
-def runnable(language: str) -> list[object]:
-    found = [block for page in PAGES for block in blocks(page) if block.language == language]
-    return [pytest.param(block, id=f"{block.page}:{block.line}") for block in found]
+def runnable(language: str) -> list[Block]:
+    """Return the blocks of a language that run, in the order of the pages."""
+    return [
+        block for page in PAGES for block in blocks(page) if block.language == language and not block.file
+    ]
+
+
+def scripts() -> list[object]:
+    return [pytest.param(block, id=f"{block.page}:{block.line}") for block in runnable("python")]
+
+
+def pages() -> list[object]:
+    """Return the pages that have commands."""
+    found = dict.fromkeys(block.page for block in runnable("console"))
+    return [pytest.param(ROOT / page, id=page) for page in found]
 
 
 def commands(text: str) -> list[str]:
@@ -68,11 +86,21 @@ def matches(line: str, output: str) -> bool:
     return re.search(pattern, output) is not None
 
 
-@pytest.mark.parametrize("block", runnable("console"))
-def test_a_console_block_runs_and_prints_what_it_says(block: Block, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", pages())
+def test_the_commands_of_a_page_run_in_order_and_print_what_it_says(page: Path, tmp_path: Path) -> None:
     shutil.copytree(EXAMPLES, tmp_path / "examples", ignore=shutil.ignore_patterns(".atoll", "dist"))
-    env = machine(PATH=f"{Path(sys.executable).parent}:/usr/bin:/bin", COLUMNS="120")
     where = tmp_path
+    for block in blocks(page):
+        if block.language == "console":
+            where = follow(block, where)
+        elif block.file:
+            (where / block.file).parent.mkdir(parents=True, exist_ok=True)
+            (where / block.file).write_text(block.text)
+
+
+def follow(block: Block, where: Path) -> Path:
+    """Run a block's commands and return the folder they end in."""
+    env = machine(PATH=f"{Path(sys.executable).parent}:/usr/bin:/bin", COLUMNS="120")
     for command, wanted in zip(commands(block.text), expected(block.text), strict=True):
         if command in ELSEWHERE:
             continue
@@ -92,9 +120,10 @@ def test_a_console_block_runs_and_prints_what_it_says(block: Block, tmp_path: Pa
         missing = [line for line in wanted if not matches(line, output)]
         assert not missing, f"{block.page}:{block.line}: $ {command}\nmissing {missing}\n{output}"
         assert done.returncode == 0 or any("error[" in line for line in wanted), output
+    return where
 
 
-@pytest.mark.parametrize("block", runnable("python"))
+@pytest.mark.parametrize("block", scripts())
 def test_a_python_block_runs(block: Block, tmp_path: Path) -> None:
     script = tmp_path / "block.py"
     script.write_text(block.text)

@@ -76,8 +76,8 @@ def test_a_lane_is_installed_builds_its_example_and_passes_the_suites(
 ) -> None:
     project = made("lane", tmp_path)
     site = tmp_path / "site"
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", site, project]
-    done = run(*pip, where=tmp_path)
+    pip = (sys.executable, "-m", "pip", "install", "-q", "--no-deps")
+    done = run(*pip, "--target", site, project, where=tmp_path)
     if done.code and "hatchling" in done.err:
         pytest.skip("the build backend hatchling cannot be fetched")
     assert done.code == 0, done.err
