@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from atoll.build.fresh import RECORDS, recall
+from atoll.build.fresh import RECORDS, engine_stamp, recall, stamp
 from atoll.session import Built, Session
 from unit.build.build_project import PROGRAM, REGISTRY, reopened, session
 from unit.plugins.lane_project import program, write
@@ -101,9 +101,20 @@ def test_what_a_lane_said_is_said_again(tmp_path: Path) -> None:
     assert again.diagnostics == first.diagnostics
 
 
+def stale(root: Path) -> list[str]:
+    """Return what changed since the records of a project were written, for the message of a failure."""
+    found = [f"engine {engine_stamp()}"]
+    for record in (root / RECORDS).glob("*.json"):
+        value = json.loads(record.read_text())
+        kept = value["stamps"] | value["written"]
+        found += [f"{value['folder']}: {path}" for path, was in kept.items() if stamp(root / path) != was]
+    return found
+
+
 def test_another_question_has_another_record(project: Session) -> None:
+    before = stale(project.root)
     assert reopened(project.root, no_accel=True, profile="debug").build().planned
-    assert not planned(project)
+    assert not planned(project), (before, stale(project.root))
 
 
 @pytest.mark.parametrize(
