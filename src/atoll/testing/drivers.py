@@ -267,7 +267,7 @@ def two_opens_are_independent(case: DriverCase) -> None:
 
 
 def a_closed_device_refuses(case: DriverCase) -> None:
-    """Closing twice and releasing are harmless; any other use is a DeviceError, also of code loaded before."""
+    """Closing twice and releasing are harmless; any other use is a DeviceError, of loaded code too."""
     device = case.driver.open(case.index)
     loaded = [device.load(case.code)]
     handle = device.allocate(64)

@@ -10,7 +10,8 @@ CODES = {
     ),
     "ATL0802": CodeInfo(
         "a driver reaches no device",
-        "The driver's library is missing, too old, or finds nothing. The reason and what to install are printed; "
+        "The driver's library is missing, too old, or finds nothing. The reason and what to "
+        "install are printed; "
         "`atoll doctor` prints them for every driver.",
     ),
     "ATL0803": CodeInfo(
@@ -25,17 +26,20 @@ CODES = {
     ),
     "ATL0805": CodeInfo(
         "the arguments do not fit the kernel",
-        "A launch passes each parameter of the kernel once: arrays of the element type and rank that the kernel "
+        "A launch passes each parameter of the kernel once: arrays of the element type and rank "
+        "that the kernel "
         "declares, and scalars in the range of their type.",
     ),
     "ATL0806": CodeInfo(
         "the launch has an impossible shape",
-        "A grid or a group has a zero or more work-items than a launch can have, a dimension is above what the "
+        "A grid or a group has a zero or more work-items than a launch can have, a dimension is "
+        "above what the "
         "device runs, or the group is not the one that the code was compiled for.",
     ),
     "ATL0807": CodeInfo(
         "the device is closed or lost",
-        "The device was closed, belongs to a process that forked afterwards, or failed in a way that it cannot "
+        "The device was closed, belongs to a process that forked afterwards, or failed in a way "
+        "that it cannot "
         "recover from. Open it again; what was on it is gone.",
     ),
     "ATL0808": CodeInfo(
@@ -45,6 +49,7 @@ CODES = {
     ),
     "ATL0809": CodeInfo(
         "a copy lies outside its buffer",
-        "An upload, a download or a launch names a buffer that the device does not have, or bytes past its end.",
+        "An upload, a download or a launch names a buffer that the device does not have, or bytes "
+        "past its end.",
     ),
 }
