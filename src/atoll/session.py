@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from atoll._util.spelling import search_path, this_python
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
 
@@ -92,6 +93,11 @@ class Session:
         """The project root."""
         return self.manifest_path.parent
 
+    @property
+    def searched(self) -> Mapping[str, str]:
+        """The environment with its PATH in one spelling: shells that reach the same tools ask the same."""
+        return {**self.environment, "PATH": search_path(self.environment.get("PATH", ""))}
+
     @cached_property
     def unresolved(self) -> Manifest:
         """The manifest as written, its overlays apart."""
@@ -168,7 +174,7 @@ class Session:
             package="",
             options=options,
             host=self.host,
-            environment=self.environment,
+            environment=self.searched,
         )
         return lane.family(request)
 
@@ -184,7 +190,7 @@ class Session:
             profile_name=self.profile_name,
             profile=self.profile,
             registry=self.registry,
-            environment=self.environment,
+            environment=self.searched,
             ensure=self.ensure,
             host=self.host,
         )
@@ -266,9 +272,9 @@ class Session:
             "accel": self.accel_option,
             "no_accel": self.no_accel,
             "profile": self.profile_name,
-            "path": self.environment.get("PATH", ""),
+            "path": self.searched.get("PATH", ""),
             "store": self.environment.get("ATOLL_STORE", ""),
-            "python": sys.executable,
+            "python": this_python(),
         }
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from atoll._util.spelling import this_python
 from atoll.boundary import DataItem, data_header, data_items
 from atoll.boundary.data import data_header_name
 from atoll.build.boundaries import include_folder
@@ -17,7 +17,7 @@ from atoll.graph import Action, Role
 from atoll.plugin import DataProduct, Unit
 from atoll.plugin.tools import output_path
 
-_EMBED = str(Path(__file__).with_name("embed.py"))
+_EMBED = str(Path(__file__).resolve().with_name("embed.py"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def _embedded(request: BuildRequest, product: DataProduct, item: DataItem, heade
     action = Action(
         name=f"data {product.unit.target} {product.unit.path}",
         argv=(
-            *(sys.executable, "-I", _EMBED, product.path, source, header),
+            *(this_python(), "-I", _EMBED, product.path, source, header),
             *(json.dumps(place), json.dumps(_record(product))),
         ),
         inputs=(product.path, _EMBED),

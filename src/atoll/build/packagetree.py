@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from atoll._util.spelling import this_python
 from atoll.boundary import Interface, python_files
 from atoll.build.parts import python_folder
 from atoll.build.request import BuildRequest
@@ -14,7 +14,7 @@ from atoll.errors import BuildError
 from atoll.graph import Action, Role
 from atoll.manifest import Target
 
-_COPY = str(Path(__file__).with_name("copying.py"))
+_COPY = str(Path(__file__).resolve().with_name("copying.py"))
 _LEFT = ("__pycache__",)
 
 
@@ -60,7 +60,7 @@ def _authored(request: BuildRequest, folder: str) -> Iterator[tuple[str, str]]:
 def _copy(source: str, output: str, inside: str) -> Action:
     return Action(
         name=f"package {inside}",
-        argv=(sys.executable, "-I", "-S", _COPY, source, output),
+        argv=(this_python(), "-I", "-S", _COPY, source, output),
         inputs=(source, _COPY),
         outputs=(output,),
         role=Role.ARTIFACT,

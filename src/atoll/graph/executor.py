@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from typing import Any
 
 from atoll._util.files import write_atomic
 from atoll._util.machine import free_memory, processors
+from atoll._util.spelling import this_python
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
 from atoll.graph import pools, runner
@@ -193,7 +193,7 @@ class _Run:
             "PATH": "/usr/bin:/bin",
             "LC_ALL": "C.UTF-8",
             "NINJA_STATUS": _STATUS,
-            "ATOLL_GRAPH_PYTHON": sys.executable,
+            "ATOLL_GRAPH_PYTHON": this_python(),
             "ATOLL_GRAPH_RUNNER": str(Path(runner.__file__).absolute()),
             "ATOLL_GRAPH_STATE": self.state.relative,
             "ATOLL_GRAPH_LIFELINE": str(lifeline),

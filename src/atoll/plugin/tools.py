@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
+from atoll._util.spelling import this_python
+
 # What a program that is asked for a fact may see of the caller's environment.
 KEPT = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT")
 ANSWER_BYTES = 4 << 20
@@ -121,6 +123,11 @@ def fingerprint(paths: Iterable[Path]) -> str:
 def _digest(path: str, _size: int, _mtime_ns: int) -> str:
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def python_program() -> str:
+    """Return the Python that runs Atoll, in the one spelling that an action may hold."""
+    return this_python()
 
 
 def output_path(build: str, lane: str, *parts: str) -> str:

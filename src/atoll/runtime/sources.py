@@ -13,7 +13,7 @@ from atoll.plugin import LauncherSource
 
 def include_folder() -> Path:
     """Return the folder with ``atoll_launch.h``, ``atoll_record.h`` and ``atoll_launcher.h``."""
-    return Path(__file__).parent / "include"
+    return Path(__file__).resolve().parent / "include"
 
 
 def core_source() -> Path:

@@ -31,7 +31,7 @@ from atoll_plugins.cuda.toolkit import (
     missing_stage,
     needed_payload,
 )
-from atoll_plugins.host.compilers import Compiler, identity
+from atoll_plugins.host.compilers import Compiler, identity, tool_path
 from atoll_plugins.host.compilers import stages as host_stages
 
 OPTIONS = ("compiler", "host-compiler", "version", "flags")
@@ -253,7 +253,7 @@ def _compile(
         outputs=(out,),
         role=Role.OBJECT,
         depfile=depfile,
-        env=(("LC_ALL", "C"), ("PATH", request.environment.get("PATH", ""))),
+        env=(("LC_ALL", "C"), ("PATH", tool_path(request.environment))),
         key=key,
         memory=_MEMORY,
         description=f"compile {unit.path} for {_spell(unit.entry) if unit.entry else 'cuda'}",

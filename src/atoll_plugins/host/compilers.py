@@ -5,6 +5,7 @@ Shared by the lanes that drive a host compiler underneath their own.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,12 @@ _MACROS = {
     "gcc": ("__GNUC__", "__GNUC_MINOR__", "__GNUC_PATCHLEVEL__"),
     "clang": ("__clang_major__", "__clang_minor__", "__clang_patchlevel__"),
 }
+# What a compiler or linker may reach by name: its own stages, linkers, archivers, wrappers.
+_REACHED = re.compile(
+    r"(?:[\w.]+-)*(?:as|cc|c\+\+|gcc|g\+\+|cpp|clang|clang\+\+|ld|ld\.\w+|lld|mold|wild|collect2|lto-\w+"
+    r"|ar|gcc-ar|ranlib|gcc-ranlib|nm|gcc-nm|objcopy|objdump|strip|opt|llc|llvm-\w+|ccache|sccache)"
+    r"(?:-\d[\d.]*)?"
+)
 _STAGES = {"gcc": ("cc1", "cc1plus", "as", "collect2", "ld"), "clang": ("as", "ld")}
 
 
@@ -127,6 +134,32 @@ def stages(compiler: Compiler, environment: Mapping[str, str]) -> tuple[Path, ..
         if path is not None:
             found.append(path.resolve())
     return tuple(dict.fromkeys(found))
+
+
+def tool_path(environment: Mapping[str, str]) -> str:
+    """Return the folders of PATH that hold something a compiler or linker may reach, in their order.
+
+    Commands see these alone, so that a folder without tools (an activated environment) changes no command.
+    """
+    folders = environment.get("PATH", "").split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if folder and _holds_tools(folder))
+
+
+def _holds_tools(folder: str) -> bool:
+    try:
+        stamp = Path(folder).stat().st_mtime_ns
+    except OSError:
+        return False
+    return _lists_tools(folder, stamp)
+
+
+@lru_cache(maxsize=256)
+def _lists_tools(folder: str, _stamp: int) -> bool:
+    try:
+        paths = list(Path(folder).iterdir())
+    except OSError:
+        return False
+    return any(_REACHED.fullmatch(path.name) and os.access(path, os.X_OK) for path in paths)
 
 
 def identity(compiler: Compiler, environment: Mapping[str, str]) -> str:

@@ -26,7 +26,7 @@ from atoll.plugin import (
 from atoll.plugin.options import check_options, list_option, text_option
 from atoll.plugin.tools import output_path
 from atoll.store import Payload
-from atoll_plugins.host.compilers import Compiler, choose, identity, stages
+from atoll_plugins.host.compilers import Compiler, choose, identity, stages, tool_path
 from atoll_plugins.host.linking import plan_link
 
 OPTIONS = ("compiler", "flags")
@@ -228,5 +228,5 @@ def compile_flags(request: LaneRequest, unit: Unit) -> tuple[str, ...]:
 
 
 def tool_environment(request: LaneRequest) -> tuple[tuple[str, str], ...]:
-    """Return what an action of a host compiler sees: the PATH it was chosen on, and the C locale."""
-    return (("LC_ALL", "C"), ("PATH", request.environment.get("PATH", "")))
+    """Return what an action of a host compiler sees: the folders of tools on its PATH, and the C locale."""
+    return (("LC_ALL", "C"), ("PATH", tool_path(request.environment)))

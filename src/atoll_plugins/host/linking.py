@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaneError
 from atoll.graph import Action, Role
 from atoll.plugin import LanePlan, LinkRequest, ToolChoice
-from atoll.plugin.tools import find_program, output_path
-from atoll_plugins.host.compilers import Compiler, identity, stages
+from atoll.plugin.tools import find_program, output_path, python_program
+from atoll_plugins.host.compilers import Compiler, identity, stages, tool_path
 
-_WRITES = str(Path(__file__).with_name("writes.py"))
+_WRITES = str(Path(__file__).resolve().with_name("writes.py"))
 # What a link adds by kind. A Python extension leaves the interpreter's symbols undefined; everything else
 # that is shared must be whole. Symbols of static archives never leave the image.
 _KIND = {
@@ -46,7 +45,7 @@ def plan_link(link: LinkRequest, compiler: Compiler, tool: ToolChoice) -> LanePl
         inputs=(*link.inputs, *(script.outputs if script else ()), *programs),
         outputs=(link.output,),
         role=Role.LINK,
-        env=(("LC_ALL", "C"), ("PATH", request.environment.get("PATH", ""))),
+        env=(("LC_ALL", "C"), ("PATH", tool_path(request.environment))),
         key=key,
         description=f"link {short_name(link)}",
     )
@@ -99,4 +98,4 @@ def short_name(link: LinkRequest) -> str:
 
 
 def _python() -> tuple[str, ...]:
-    return (sys.executable, "-I", "-S")
+    return (python_program(), "-I", "-S")

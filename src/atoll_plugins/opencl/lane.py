@@ -6,7 +6,6 @@ The device's own compiler makes the code at run time, so the backend is *declare
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -17,8 +16,17 @@ from atoll.errors import LaneError
 from atoll.graph import Action, Role
 from atoll.plugin import DataProduct, LanePlan, LaneRequest, LaneStatus, ToolChoice, Unit, UnitKind
 from atoll.plugin.options import check_options, list_option, text_option
-from atoll.plugin.tools import ask, find_program, fingerprint, output_path, programs_like, version_numbers
+from atoll.plugin.tools import (
+    ask,
+    find_program,
+    fingerprint,
+    output_path,
+    programs_like,
+    python_program,
+    version_numbers,
+)
 from atoll.store import Payload
+from atoll_plugins.host.compilers import tool_path
 from atoll_plugins.opencl.rules import OpenClRules
 
 OPTIONS = ("compiler", "flags")
@@ -26,7 +34,7 @@ OPTIONS = ("compiler", "flags")
 PINNED = "1.2"
 # What clang's `-cl-std` knows of the versions that an entry may ask for.
 _STANDARDS = {"1.0": "CL1.0", "1.1": "CL1.1", "1.2": "CL1.2", "2.0": "CL2.0", "3.0": "CL3.0"}
-_INLINE = str(Path(__file__).with_name("inline.py"))
+_INLINE = str(Path(__file__).resolve().with_name("inline.py"))
 
 
 class OpenClLane:
@@ -166,7 +174,7 @@ def _text(request: LaneRequest, unit: Unit) -> tuple[Action, DataProduct]:
     action = Action(
         name=f"opencl {unit.target} {unit.path}",
         argv=(
-            *(sys.executable, "-I", "-S", _INLINE, unit.path, out, f"{out}.d"),
+            *(python_program(), "-I", "-S", _INLINE, unit.path, out, f"{out}.d"),
             *(f"-I{folder}" for folder in unit.includes),
             *(f"-D{define}" for define in unit.defines),
         ),
@@ -198,7 +206,7 @@ def _check(request: LaneRequest, unit: Unit, clang: Path, key: str) -> Action:
         outputs=(out,),
         role=Role.CHECK,
         depfile=f"{out}.d",
-        env=(("LC_ALL", "C"), ("PATH", request.environment.get("PATH", ""))),
+        env=(("LC_ALL", "C"), ("PATH", tool_path(request.environment))),
         key=key,
         description=f"check {unit.path}",
     )

@@ -20,7 +20,7 @@ from atoll._util.files import write_atomic
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import LaneError
 from atoll.plugin import LaneRequest
-from atoll.plugin.tools import KEPT
+from atoll.plugin.tools import KEPT, python_program
 from atoll_plugins.python.values import Described, diagnostic_in
 
 #: Seconds that importing a file may take where the manifest does not say.
@@ -69,7 +69,7 @@ def described(
 
 
 def _ask(request: LaneRequest, path: str, limit: float) -> dict[str, Any]:
-    argv = (sys.executable, "-I", "-B", "-m", "atoll_plugins.python.describe", path, str(request.root))
+    argv = (python_program(), "-I", "-B", "-m", "atoll_plugins.python.describe", path, str(request.root))
     env = {name: request.environment[name] for name in KEPT if name in request.environment}
     child = subprocess.Popen(
         argv,

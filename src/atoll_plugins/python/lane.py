@@ -26,7 +26,7 @@ from atoll.plugin import (
     registry,
 )
 from atoll.plugin.options import check_options
-from atoll.plugin.tools import fingerprint, output_path
+from atoll.plugin.tools import fingerprint, output_path, python_program
 from atoll.runtime import include_folder
 from atoll.store import Payload
 from atoll_plugins.python.child import TIMEOUT, described, timeout_of
@@ -103,7 +103,7 @@ class PythonLane:
             sources=tuple(sources),
             tools=(
                 ToolChoice(
-                    name="python", path=sys.executable, version=_version(), why="the Python that runs Atoll"
+                    name="python", path=python_program(), version=_version(), why="the Python that runs Atoll"
                 ),
             ),
             planner_inputs=tuple(sorted({name for _, inputs in files.values() for name in inputs})),
@@ -175,7 +175,7 @@ def _compile(
     action = Action(
         name=f"python {unit.path} for {backend}" + (f" in {unit.target}" if unit.target else ""),
         argv=(
-            *(sys.executable, "-I", "-B", "-m", "atoll_plugins.python.compile", unit.path),
+            *(python_program(), "-I", "-B", "-m", "atoll_plugins.python.compile", unit.path),
             *("--root", str(request.root), "--backend", backend),
             *("--entry", entry_text(unit.entry, unit.archs), "--out", out, "--depfile", depfile),
         ),

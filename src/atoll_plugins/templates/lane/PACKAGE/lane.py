@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from atoll.accel.atleast import AtLeastRules
 from atoll.graph import Action, Role
 from atoll.plugin import DataProduct, LanePlan, LaneRequest, LaneStatus, ToolChoice, UnitKind
 from atoll.plugin.options import check_options
+from atoll.plugin.tools import python_program
 from atoll.store import Payload
 
 COMPILER = str(Path(__file__).with_name("compile.py"))
@@ -39,7 +39,7 @@ class PolyLane:
             actions.append(
                 Action(
                     name=f"poly {unit.target} {unit.path}",
-                    argv=(sys.executable, COMPILER, unit.path, output),
+                    argv=(python_program(), COMPILER, unit.path, output),
                     inputs=(unit.path, COMPILER),
                     outputs=(output,),
                     role=Role.ARTIFACT,
