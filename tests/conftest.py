@@ -7,6 +7,12 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How fast this machine is decides no property: the first draw of a fresh clone builds tables for seconds, and
+# a loaded machine misses any deadline.
+settings.register_profile("atoll", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("atoll")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -46,6 +46,15 @@ def test_the_function_itself_is_left_as_it_was() -> None:
     assert inspect.getsource(kernel.function) == source
 
 
+def test_a_name_that_is_given_two_values_at_once_keeps_the_last() -> None:
+    """CPython 3.11.2 keeps the first; the devices and the language keep the last."""
+    kernel = body("a = x[0]\na, a = a, ~a\nb, a, b = a, a + 1, a + 2\nx[0], x[1] = a, b", "x: view[i32]")
+    mine, expected = np.array([3, 0], np.int32), np.array([3, 0], np.int32)
+    kernel.python(1)(expected)
+    kernel.over(1, device="cpu")(mine)
+    assert expected.tolist() == mine.tolist() == [-3, -2]
+
+
 def test_ids_and_sizes_are_those_of_a_device_launch() -> None:
     kernel = body(
         "i, j = atoll.global_id(0), atoll.global_id(1)\n"

@@ -27,6 +27,7 @@ from atoll.kernels.promote import promote
 from atoll.kernels.scalars import Fault, Typed, convert, make
 
 _TYPED = "__atoll_typed__"
+_TUPLE = "__atoll_tuple__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,26 @@ class _Typer(ast.NodeTransformer):
         if isinstance(node, ast.AnnAssign) and node.value is not None:
             plain = ast.Assign(targets=[node.target], value=node.value)
             return self.visit(ast.copy_location(plain, node))
-        return self.generic_visit(node)
+        inner = self.generic_visit(node)
+        if isinstance(inner, ast.Assign):
+            inner.value = _whole(inner)
+        return inner
+
+
+def _whole(node: ast.Assign) -> ast.expr:
+    """Return the value of an assignment, a tuple for several names as one object.
+
+    CPython 3.11.2, Debian 12's, stores `a, a = 1, 2` in the wrong order: it swaps the stores in place of the
+    values where the values are a display. The last one has to win.
+    """
+    if not isinstance(node.value, ast.Tuple) or any(isinstance(each, ast.Name) for each in node.targets):
+        return node.value
+    call = ast.Call(ast.Name(_TUPLE, ast.Load()), node.value.elts, [])
+    return ast.fix_missing_locations(ast.copy_location(call, node.value))
+
+
+def _several(*values: Any) -> tuple[Any, ...]:
+    return values
 
 
 def _wrapped(node: Any, scalar: Scalar) -> ast.expr:
@@ -116,6 +136,7 @@ def _environment(function: types.FunctionType) -> dict[str, Any]:
         if found is not MISSING:
             names[name] = _stand_in(found)
     names[_TYPED] = _give_type
+    names[_TUPLE] = _several
     return names
 
 
