@@ -88,7 +88,7 @@ def scan(
     stem = marker_stem(marker)
     shown_root = _shown(folder, shown)
     if not folder.exists():
-        raise UnreadableError(Diagnostic(code="ATL0314", message=f"the root `{shown_root}` does not exist"))
+        raise UnreadableError(missing_root(shown_root))
     entries: list[Entry] = []
     faults: list[Diagnostic] = []
     for path in _files(folder, extensions or grammar.extensions()):
@@ -103,6 +103,17 @@ def scan(
     root = name or (folder.stem if folder.is_file() else folder.resolve().name)
     exported = tuple(replace(entry, root=root) for entry in entries)
     return Root(name=root, path=shown_root, entries=exported, place=folder.resolve())
+
+
+def missing_root(shown: str, span: Span | None = None, notes: tuple[str, ...] = ()) -> Diagnostic:
+    """Return the refusal of a root that is not there."""
+    return Diagnostic(
+        code="ATL0314",
+        message=f"the root `{shown}` does not exist",
+        span=span,
+        notes=notes,
+        hint="make the folder or the file, or leave the root out",
+    )
 
 
 def _shown(path: Path, base: Path | None) -> str:

@@ -6,14 +6,15 @@ Scanning and writing are :mod:`atoll.boundary`'s; which roots a build takes is d
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from atoll.boundary import Entry as BoundaryEntry
 from atoll.boundary import Interface, Root, compare, header, header_name, scan
-from atoll.boundary.roots import marker_stem
+from atoll.boundary.roots import marker_stem, missing_root
 from atoll.build.request import BuildRequest
+from atoll.diagnostics import Diagnostic
 from atoll.manifest import Boundary
 from atoll.plugin import SourceProduct
 
@@ -27,12 +28,15 @@ class Scanned:
         table: What the manifest says.
         roots: What each root marks, in the manifest's order.
         folders: Where each root lies, relative to the project, by the root's name.
+        missing: Names of the roots whose folder is not there. That is right only for a root whose entries
+            are all generated.
     """
 
     name: str
     table: Boundary
     roots: tuple[Root, ...]
     folders: dict[str, str]
+    missing: frozenset[str] = frozenset()
 
     def root_of(self, path: str) -> str:
         """Return the name of the root that a source lies under, or an empty text."""
@@ -58,11 +62,34 @@ def scan_boundaries(request: BuildRequest) -> dict[str, Scanned]:
 
 def _scan(request: BuildRequest, name: str, table: Boundary) -> Scanned:
     folders = {root_name(folder): PurePosixPath(folder).as_posix() for folder in table.roots}
+    missing = frozenset(root for root, folder in folders.items() if not (request.root / folder).exists())
     roots = tuple(
-        scan(request.root / folder, name=root_name(folder), marker=table.marker, shown=request.root)
+        Root(name=root_name(folder), path=folder)
+        if root_name(folder) in missing
+        else scan(request.root / folder, name=root_name(folder), marker=table.marker, shown=request.root)
         for folder in table.roots
     )
-    return Scanned(name=name, table=table, roots=roots, folders=folders)
+    return Scanned(name=name, table=table, roots=roots, folders=folders, missing=missing)
+
+
+def missing_roots(
+    scanned: Scanned, products: Iterable[SourceProduct], served: Container[str]
+) -> tuple[Diagnostic, ...]:
+    """Return a refusal for each root without a folder that nothing is generated for either.
+
+    Args:
+        scanned: The boundary.
+        products: What lanes generate for it in this build.
+        served: Backends that code is generated for where the set has them: where a lane generates
+            entries of this boundary, their roots need no folder whatever the set.
+    """
+    filled = {product.root for product in products}
+    strange = sorted(root for root in scanned.missing - filled if not (filled and root in served))
+    notes = (
+        f"roots of the boundary `{scanned.name}`: {', '.join(scanned.folders)}",
+        f"generated entries join: {', '.join(sorted(filled)) or 'none'}",
+    )
+    return tuple(missing_root(scanned.folders[root], scanned.table.span, notes) for root in strange)
 
 
 def root_name(folder: str) -> str:

@@ -16,7 +16,14 @@ from typing import Any
 
 from atoll.artifact import Fact
 from atoll.boundary import Interface
-from atoll.build.boundaries import Scanned, header_path, header_text, interface_of, scan_boundaries
+from atoll.build.boundaries import (
+    Scanned,
+    header_path,
+    header_text,
+    interface_of,
+    missing_roots,
+    scan_boundaries,
+)
 from atoll.build.compdb import compile_commands
 from atoll.build.datafiles import DataPlan, data_units, plan_data
 from atoll.build.inputs import plan_inputs
@@ -42,7 +49,7 @@ from atoll.build.roots import (
 from atoll.build.units import lane_units, select_units
 from atoll.build.values import BuildPlan, Output
 from atoll.diagnostics import Diagnostic
-from atoll.errors import BuildError
+from atoll.errors import BuildError, UnreadableError
 from atoll.graph import Action, Graph
 from atoll.manifest import Selection, Shape, Target, TargetKind
 from atoll.plugin import DataProduct, LinkRequest, ObjectProduct, SourceProduct, Unit
@@ -112,9 +119,20 @@ def _check_any_target(request: BuildRequest) -> None:
 
 def _interfaces(work: _Work) -> None:
     """Compare the roots of each boundary, generated entries included, and write its header."""
-    for name, scanned in work.boundaries.items():
+    made: dict[str, list[SourceProduct]] = {}
+    for name in work.boundaries:
         owners = {target for target, table in work.request.manifest.targets.items() if table.boundary == name}
-        products = [product for product in work.sources if product.unit.target in owners]
+        made[name] = [product for product in work.sources if product.unit.target in owners]
+    served = work.request.registry.emitters
+    missing = [
+        item
+        for name, scanned in work.boundaries.items()
+        for item in missing_roots(scanned, made[name], served)
+    ]
+    if missing:
+        raise UnreadableError(*missing)
+    for name, scanned in work.boundaries.items():
+        products = made[name]
         _check_roots(scanned, products)
         work.interfaces[name] = interface_of(work.request, scanned, products)
         work.generated.files[header_path(work.request, scanned)] = header_text(work.interfaces[name])
@@ -134,7 +152,7 @@ def _check_roots(scanned: Scanned, products: list[SourceProduct]) -> None:
                         f"roots of the boundary `{scanned.name}`: {', '.join(sorted(known))}",
                         f"compiled for: {product.unit.entry.backend if product.unit.entry else 'processor'}",
                     ),
-                    hint=f"add a folder `{product.root}` to `roots`, or leave the backend out of the set",
+                    hint=f"add `{product.root}` to `roots`, or leave the backend out of the set",
                 )
                 for product in strange
             )

@@ -37,7 +37,7 @@ def command(
 ) -> None:
     """Generate header and Python module from marked declarations; write only what differs."""
     from atoll.boundary import compare, scan
-    from atoll.boundary.roots import marker_stem
+    from atoll.boundary.roots import marker_stem, missing_root
     from atoll.errors import AtollError, UnreadableError
 
     said: list[Diagnostic] = []
@@ -46,6 +46,9 @@ def command(
     interface = None
     code = 0
     try:
+        missing = [missing_root(Path(root).as_posix()) for root in roots if not Path(root).exists()]
+        if missing:
+            raise UnreadableError(*missing)
         found = [scan(Path(root), marker=marker) for root in roots]
         interface = compare(
             found,

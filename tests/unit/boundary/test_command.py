@@ -55,9 +55,14 @@ def test_c_is_made_where_python_cannot_be(tmp_path: Path) -> None:
     assert "error[ATL0312]: `app_sum` has no Python form: the pointer `x` has no extent" in done.stderr
 
 
+MISSING = "error[ATL0314]: the root `{}` does not exist\n  help: make the folder or the file, or leave the root out\n"
+
+
 def test_a_missing_root_and_wrong_usage_exit_with_2(tmp_path: Path) -> None:
     done = run(tmp_path, "--root", "nowhere", "--module", "app.k", "--out", "out")
-    assert (done.returncode, done.stderr) == (2, "error[ATL0314]: the root `nowhere` does not exist\n")
+    assert (done.returncode, done.stderr) == (2, MISSING.format("nowhere"))
+    done = run(tmp_path, *("--root", "nowhere", "--root", "a/b"), "--module", "app.k", "--out", "out")
+    assert (done.returncode, done.stderr) == (2, MISSING.format("nowhere") + MISSING.format("a/b"))
     assert run(tmp_path, "--module", "app.k", "--out", "out").returncode == 2
     assert run(tmp_path, "--root", "x", "--module", "a.b", "--out", "o", "--shape", "other").returncode == 2
 

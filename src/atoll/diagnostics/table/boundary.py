@@ -67,7 +67,8 @@ CODES = {
     ),
     "ATL0314": CodeInfo(
         "a root is missing",
-        "A root or the layout root that was named does not exist.",
+        "A root or the layout root that was named does not exist. A root of a manifest whose entries a lane "
+        "generates (kernels written in Python) needs no folder.",
     ),
     "ATL0315": CodeInfo(
         "two embedded files become one identifier",
