@@ -186,7 +186,7 @@ def test_the_compilers_log_is_in_the_reason(cuda: Cuda, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("asked", "device"),
-    [("", "Fake 90"), ("cuda", "Fake 90"), ("cuda:1", "Fake 80"), ("fake 80", "Fake 80"), ("cpu", "Fake 90")],
+    [("", "Fake 90"), ("cuda", "Fake 90"), ("cuda:1", "Fake 80"), ("fake 80", "Fake 80")],
 )
 def test_the_variable_chooses_among_the_drivers_devices(cuda: Cuda, asked: str, device: str) -> None:
     said = cuda.say("", "80", "", FAKE_CUDA_LEVELS="90,80", ATOLL_DEVICE=asked)
@@ -206,7 +206,47 @@ def test_a_variable_that_names_nothing_is_refused(cuda: Cuda, asked: str, reason
     assert reason in cuda.say("", "80", "", FAKE_CUDA_LEVELS="90,80", ATOLL_DEVICE=asked)
 
 
+@pytest.mark.parametrize("asked", ["quux", "cpu", "vulkan:0", "opencl"])
+def test_a_name_of_nothing_or_of_another_driver_does_not_run_in_silence(cuda: Cuda, asked: str) -> None:
+    said = cuda.say("", "80", "", FAKE_CUDA_LEVELS="90,80", ATOLL_DEVICE=asked)
+    assert said == (
+        f"failed: there is no device `{asked}`, which ATOLL_DEVICE names; present: cuda:0 (Fake 90)"
+    )
+
+
+def test_hardware_meets_the_demand_for_a_device(cuda: Cuda) -> None:
+    said = cuda.say("", "80", "", FAKE_CUDA_LEVELS="90", ATOLL_REQUIRE_DEVICE="1")
+    assert said == "12 24 36 48 on Fake 90"
+
+
 # ---- on the devices of this machine
+
+
+@pytest.mark.parametrize("backend", ["cpu", "vulkan", "opencl"])
+def test_a_software_device_is_refused_where_a_device_is_required(backend: str, tmp_path: Path) -> None:
+    found = driver(backend)
+    needs_device(found)
+    launcher = programs.launcher_object(found, tmp_path)
+    main = "cpu_main.c" if backend == "cpu" else "launch_main.c"
+    program = programs.program(found, tmp_path, launcher, main=main)
+    kernel = tmp_path / "code"
+    kernel.write_bytes(code(backend, tmp_path).code)
+    name = found.devices()[0].name
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("ATOLL_")}
+
+    def say(**variables: str) -> str:
+        return programs.run(program, kernel, "1", env={**bare, **variables}).strip()
+
+    if not found.devices()[0].software:
+        assert say(ATOLL_REQUIRE_DEVICE="1") == f"{ANSWER}{name}"
+        return
+    assert say(ATOLL_REQUIRE_DEVICE="1") == (
+        "failed: a device is required and only the processor is left: ATOLL_REQUIRE_DEVICE is set; "
+        f"present: {backend}:0 ({name})"
+    )
+    assert say(ATOLL_REQUIRE_DEVICE="0") == f"{ANSWER}{name}"
+    assert say(ATOLL_REQUIRE_DEVICE="1", ATOLL_DEVICE=backend) == f"{ANSWER}{name}"
+    assert say(ATOLL_DEVICE="quux").startswith("failed: there is no device `quux`, which ATOLL_DEVICE names")
 
 
 @pytest.mark.parametrize("backend", ["cpu", "vulkan", "opencl"])

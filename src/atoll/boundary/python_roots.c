@@ -195,9 +195,13 @@ static int atoll_select(atoll_state *state) {
   int chosen = atomic_load(&atoll_used), named = chosen >= 0;
   atoll_environment("ATOLL_DEVICE", asked, sizeof asked);
   atoll_environment("ATOLL_REQUIRE_DEVICE", required, sizeof required);
-  if (!named && asked[0] != 0) named = 2;
   Py_BEGIN_ALLOW_THREADS;
-  if (named == 2) chosen = atoll_named(asked);
+  /* What use() named stands, but a variable that names nothing is refused all the same. */
+  if (asked[0] != 0) {
+    const int meant = atoll_named(asked);
+    if (!named || meant == ATOLL_UNKNOWN) chosen = meant;
+    named = 1;
+  }
   if (!named) chosen = atoll_first();
   if (chosen >= 0) (void)atoll_open(chosen);
   Py_END_ALLOW_THREADS;
@@ -205,7 +209,7 @@ static int atoll_select(atoll_state *state) {
   if (chosen < 0) return atoll_refuse(state, "no root can run here", "");
   if (!atoll_opened_roots[chosen].state.available)
     return atoll_not_available(state, chosen);
-  if (!named && strcmp(required, "1") == 0 && atoll_is_host(&atoll_opened_roots[chosen]))
+  if (!named && required[0] != 0 && strcmp(required, "0") != 0 && atoll_is_host(&atoll_opened_roots[chosen]))
     return atoll_refuse(state, "ATOLL_REQUIRE_DEVICE is set and only the processor is left", "");
   return chosen;
 }

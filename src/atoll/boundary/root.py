@@ -67,6 +67,7 @@ def root_source(
         "};",
         "",
         "static void begin(void) {",
+        "  atoll_decided();",
         '  atoll_ran_on("");',
         '  atoll_fail("");',
         "}",

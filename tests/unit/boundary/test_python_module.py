@@ -345,6 +345,16 @@ def test_a_fallback_to_the_processor_is_an_error_where_a_device_is_required(buil
     )
 
 
+def test_a_variable_that_names_nothing_is_refused_also_after_use(built: Built) -> None:
+    code = "[k.use('soft'), k.half(1)]"
+    assert raised(built, code, ATOLL_DEVICE="quux").splitlines()[0] == (
+        "RootUnavailableError: app.kernels: ATOLL_DEVICE names no root and no device: quux"
+    )
+    assert raised(built, code, ATOLL_DEVICE="cpu") == (
+        "RootUnavailableError: the root `soft` has no `app_half`"
+    )
+
+
 def test_a_root_of_another_build_is_refused_before_it_reads_arguments(built: Built, tmp_path: Path) -> None:
     old = scanned(tmp_path / "old" / "cpu", SAXPY.replace("unsigned n", "size_t n"))
     stale = Built(tmp_path, interface(old))

@@ -1,5 +1,6 @@
 /* What every root and every program that launches holds: the state of atoll_launch.h per thread. */
 #include "atoll_launch.h"
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,39 @@ ATOLL_HIDDEN void atoll_fail(const char *text) {
   atoll_keep(atoll_error_text, sizeof atoll_error_text, text);
 }
 
+/* ---- what the environment asks: nothing else runs in silence ---- */
+
+static atomic_int atoll_is_decided;
+
+ATOLL_HIDDEN void atoll_decided(void) { atomic_store_explicit(&atoll_is_decided, 1, memory_order_relaxed); }
+
+static const char *atoll_variable(const char *name) {
+  const char *value = getenv(name);
+  return value ? value : "";
+}
+
+/* 0, or 1 with the reason where ATOLL_DEVICE names no device of this driver, or ATOLL_REQUIRE_DEVICE is
+ * set and the device that nothing names is software. The words are those of the Python side. */
+static int atoll_unasked(const atoll_driver *driver, atoll_text *reason) {
+  const char *asked = atoll_variable("ATOLL_DEVICE"), *required = atoll_variable("ATOLL_REQUIRE_DEVICE");
+  atoll_device_facts facts;
+  const int must = required[0] != 0 && strcmp(required, "0") != 0;
+  if (atomic_load_explicit(&atoll_is_decided, memory_order_relaxed) || (asked[0] == 0 && !must)) return 0;
+  memset(&facts, 0, sizeof facts);
+  if (driver->probe(&facts, reason) != 0) return 1;
+  if (facts.named || (asked[0] == 0 && !facts.software)) return 0;
+  if (asked[0] != 0)
+    (void)snprintf(reason->data, reason->capacity,
+                   "there is no device `%s`, which ATOLL_DEVICE names; present: %s:%u (%s)", asked, driver->name,
+                   (unsigned)facts.index, facts.name);
+  else
+    (void)snprintf(reason->data, reason->capacity,
+                   "a device is required and only the processor is left: ATOLL_REQUIRE_DEVICE is set; present: "
+                   "%s:%u (%s)",
+                   driver->name, (unsigned)facts.index, facts.name);
+  return 1;
+}
+
 ATOLL_HIDDEN int atoll_run(const atoll_driver *driver, const atoll_launch *launch) {
   char device[sizeof atoll_device_text] = "";
   atoll_text name = {device, sizeof device};
@@ -44,7 +78,7 @@ ATOLL_HIDDEN int atoll_run(const atoll_driver *driver, const atoll_launch *launc
                    (unsigned)launch->abi, (unsigned)ATOLL_LAUNCH_ABI);
     return 1;
   }
-  if (driver->launch(launch, &name, &reason) != 0) {
+  if (atoll_unasked(driver, &reason) || driver->launch(launch, &name, &reason) != 0) {
     if (atoll_error_text[0] == 0) atoll_fail("the launcher failed and gave no reason");
     return 1;
   }

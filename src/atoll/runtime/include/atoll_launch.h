@@ -99,8 +99,14 @@ ATOLL_HIDDEN const char *atoll_device_name(void);
 ATOLL_HIDDEN const char *atoll_last_error(void);
 /* Keep a failure's text on this thread, for code that fails before it launches. */
 ATOLL_HIDDEN void atoll_fail(const char *text);
-/* Launch on the named driver of this library, report the device, keep the error. 0 or nonzero. */
+/* Launch on the named driver of this library, report the device, keep the error. 0 or nonzero. Refused
+ * where ATOLL_DEVICE names no device of the driver, and where ATOLL_REQUIRE_DEVICE is set and the device
+ * is software that nothing names. */
 ATOLL_HIDDEN int atoll_run(const atoll_driver *driver, const atoll_launch *launch);
+
+/* For a root's table: whoever opened this library has looked at ATOLL_DEVICE and ATOLL_REQUIRE_DEVICE and
+ * chose it, so that ATOLL_DEVICE only picks among the devices of the driver. */
+ATOLL_HIDDEN void atoll_decided(void);
 
 /* Declares the launcher of a driver: ATOLL_DRIVER(NAME) before `atoll_run(&atoll_driver_NAME, …)`. */
 #define ATOLL_DRIVER(name) extern ATOLL_HIDDEN const atoll_driver atoll_driver_##name
