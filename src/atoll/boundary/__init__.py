@@ -5,7 +5,8 @@ Words: an *entry* is one exported function; an *extent* says how many elements a
 implementation is swapped. Which roots a build takes is decided in :mod:`atoll.build`.
 
 The way: :func:`scan` each root, :func:`compare` them to one :class:`Interface`, and write
-:func:`header`, :func:`python_source`, :func:`python_files`; for each root that is built :func:`root_source`.
+:func:`header`, :func:`python_source`, :func:`python_files`; for each root that is built :func:`root_source`,
+and for a program that holds several of them :func:`registry_source`.
 Names that generate or parse are imported on first use.
 """
 
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
         default_module,
     )
     from atoll.boundary.python import module_file, python_source, root_file
+    from atoll.boundary.registry import (
+        registry_header,
+        registry_header_name,
+        registry_source,
+        registry_symbols,
+        root_header,
+        root_header_name,
+    )
     from atoll.boundary.root import root_source
     from atoll.boundary.roots import Root, scan
     from atoll.boundary.stub import python_files
@@ -47,7 +56,13 @@ _LATE = {
     "module_file": "python",
     "python_files": "stub",
     "python_source": "python",
+    "registry_header": "registry",
+    "registry_header_name": "registry",
+    "registry_source": "registry",
+    "registry_symbols": "registry",
     "root_file": "python",
+    "root_header": "registry",
+    "root_header_name": "registry",
     "root_source": "root",
     "scan": "roots",
 }
@@ -73,7 +88,13 @@ __all__ = [
     "module_file",
     "python_files",
     "python_source",
+    "registry_header",
+    "registry_header_name",
+    "registry_source",
+    "registry_symbols",
     "root_file",
+    "root_header",
+    "root_header_name",
     "root_source",
     "scan",
 ]

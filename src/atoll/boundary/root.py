@@ -37,6 +37,7 @@ def root_source(
     carried: AccelEntry | None = None,
     version: str = "",
     driver: str = "",
+    place: str = "",
 ) -> str:
     """Return the C text of one root's table, compiled into the root's library.
 
@@ -50,6 +51,7 @@ def root_source(
         version: The package's version.
         driver: The driver that the root's code is launched through; empty for the processor, which is
             always available.
+        place: Where the root's code lies, as its refusal says; the root's own file by default.
     """
     names = _defined(interface, root) if entries is None else tuple(sorted(entries))
     chosen = [item.entry for item in interface.entries if item.name in names]
@@ -67,12 +69,11 @@ def root_source(
         "};",
         "",
         "static void begin(void) {",
-        "  atoll_decided();",
         '  atoll_ran_on("");',
         '  atoll_fail("");',
         "}",
         "",
-        *_state(interface, root, carried, version, driver),
+        *_state(interface, carried, version, driver, place or root_file(interface, root)),
         "",
         "static const atoll_root root = {",
         f"  ATOLL_ROOT_ABI, {c_string(root)}, {c_string(interface.package)}, {c_string(version)},",
@@ -94,7 +95,7 @@ def _function(entry: Entry) -> str:
 
 
 def _state(
-    interface: Interface, root: str, carried: AccelEntry | None, version: str, driver: str
+    interface: Interface, carried: AccelEntry | None, version: str, driver: str, place: str
 ) -> Iterator[str]:
     if not driver:
         yield "static void state(atoll_root_state *out) {"
@@ -105,7 +106,7 @@ def _state(
     yield f"ATOLL_DRIVER({driver});"
     yield ""
     if carried is not None:
-        yield from _load_check(interface, root, carried, version, driver)
+        yield from _load_check(interface, carried, version, driver, place)
     yield "static void state(atoll_root_state *out) {"
     yield "  atoll_device_facts facts;"
     yield "  atoll_text reason = {out->reason, sizeof out->reason};"
@@ -124,7 +125,7 @@ def _state(
 
 
 def _load_check(
-    interface: Interface, root: str, carried: AccelEntry, version: str, driver: str
+    interface: Interface, carried: AccelEntry, version: str, driver: str, place: str
 ) -> Iterator[str]:
     asked = "" if carried.version is None else str(carried.version)
     codes = [(arch, "") for arch in carried.archs]
@@ -147,7 +148,7 @@ def _load_check(
         "(unsigned)facts->version[1]);"
     )
     yield "  out[0] = 0;"
-    for condition, text in _refusals(interface, root, carried, version, driver):
+    for condition, text in _refusals(interface, carried, version, driver, place):
         yield f"  {condition} {{"
         for part in _MARK.split(text):
             if part in _VALUES:
@@ -178,7 +179,7 @@ static void add(char *out, size_t capacity, const char *text, int foreign) {
 
 
 def _refusals(
-    interface: Interface, root: str, carried: AccelEntry, version: str, driver: str
+    interface: Interface, carried: AccelEntry, version: str, driver: str, place: str
 ) -> Iterator[tuple[str, str]]:
     """Give each condition with the text it prints; the order is that of the relation `runs`.
 
@@ -188,7 +189,6 @@ def _refusals(
     fits_any = f"atoll_driver_{driver}.fits(&any, facts)"
     for arch, has in (("", "facts->arch[0] == 0"), (_ARCH, "facts->arch[0] != 0")):
         device = DeviceFacts(backend=driver, name=_NAME, arch=arch, version=Version((_STAND_IN,)))
-        place = root_file(interface, root)
         by_version = Difference("accel", f"{driver}{_VERSION}", _head(carried))
         by_code = run_entry(carried, device, compatible=_always, covers=_never).differences or (by_version,)
         for fits, differences in ((f"!{fits_any}", (by_version,)), (fits_any, by_code)):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from atoll.boundary import Interface, module_file, root_file
+from atoll.boundary import Interface, module_file, registry_symbols, root_file
+from atoll.boundary.interface import HOST_ROOT
 from atoll.build.boundaries import Scanned
 from atoll.build.request import BuildRequest
 from atoll.build.values import Output
@@ -79,6 +80,8 @@ def parts_of(
         exports = None
         if target.kind is TargetKind.SHARED and interface is not None:
             exports = tuple(item.name for item in interface.entries)
+            if _shape(request, target) is Shape.REGISTRY:
+                exports += registry_symbols(interface)
         return (Part(target=name, kind=_LINK[target.kind], output=output, exports=exports, args=args),)
     assert interface is not None
     return tuple(_python_parts(request, name, target, interface, roots, args))
@@ -141,6 +144,37 @@ def entering_roots(scanned: Scanned, units: Iterable[Unit], target: str) -> tupl
     """Return the roots of a boundary that have something in this build of a target, in their order."""
     present = {unit.root for unit in units if unit.target == target}
     return tuple(root.name for root in scanned.roots if root.name in present)
+
+
+def is_program_registry(target: Target, scanned: Scanned) -> bool:
+    """Tell whether every root enters one link, each behind its suffix; a package opens libraries instead."""
+    return scanned.table.shape is Shape.REGISTRY and target.kind is not TargetKind.PYTHON
+
+
+def check_registry_shape(name: str, scanned: Scanned, roots: tuple[str, ...]) -> None:
+    """Refuse a registry without the processor's root: there would be nothing to fall back on.
+
+    Raises:
+        BuildError: With the roots that enter.
+    """
+    if HOST_ROOT in roots:
+        return
+    folder = scanned.folders.get(HOST_ROOT)
+    hint = f"add a folder `{HOST_ROOT}` that defines the entries for the processor"
+    if folder is not None:
+        hint = f'let its sources take part in every build: `sources = ["{folder}/*.cpp"]`'
+    raise BuildError(
+        Diagnostic(
+            code="ATL0575",
+            message=f"the registry of `{name}` lacks the root `{HOST_ROOT}`",
+            span=scanned.table.span,
+            notes=(
+                f"roots of the boundary `{scanned.name}`: {', '.join(scanned.folders)}",
+                f"in this build: {', '.join(roots) or 'none'}",
+            ),
+            hint=hint,
+        )
+    )
 
 
 def check_link_shape(name: str, scanned: Scanned, roots: tuple[str, ...], units: Iterable[Unit]) -> None:

@@ -16,14 +16,7 @@ from typing import Any
 
 from atoll.artifact import Fact
 from atoll.boundary import Interface
-from atoll.build.boundaries import (
-    Scanned,
-    header_path,
-    header_text,
-    interface_of,
-    missing_roots,
-    scan_boundaries,
-)
+from atoll.build.boundaries import Scanned, header_path, header_text, interface_of, scan_boundaries
 from atoll.build.compdb import compile_commands
 from atoll.build.datafiles import DataPlan, data_units, plan_data
 from atoll.build.inputs import plan_inputs
@@ -33,7 +26,9 @@ from atoll.build.parts import (
     MODULE,
     Part,
     check_link_shape,
+    check_registry_shape,
     entering_roots,
+    is_program_registry,
     output_of,
     parts_of,
 )
@@ -41,15 +36,18 @@ from atoll.build.request import BuildRequest
 from atoll.build.roots import (
     Generated,
     add_module,
+    add_registry,
     add_root,
     add_runtime,
     driver_of,
     generated_includes,
+    registry_files,
+    root_header_path,
 )
 from atoll.build.units import lane_units, select_units
 from atoll.build.values import BuildPlan, Output
 from atoll.diagnostics import Diagnostic
-from atoll.errors import BuildError, UnreadableError
+from atoll.errors import BuildError
 from atoll.graph import Action, Graph
 from atoll.manifest import Selection, Shape, Target, TargetKind
 from atoll.plugin import DataProduct, LinkRequest, ObjectProduct, SourceProduct, Unit
@@ -119,20 +117,9 @@ def _check_any_target(request: BuildRequest) -> None:
 
 def _interfaces(work: _Work) -> None:
     """Compare the roots of each boundary, generated entries included, and write its header."""
-    made: dict[str, list[SourceProduct]] = {}
-    for name in work.boundaries:
-        owners = {target for target, table in work.request.manifest.targets.items() if table.boundary == name}
-        made[name] = [product for product in work.sources if product.unit.target in owners]
-    served = work.request.registry.emitters
-    missing = [
-        item
-        for name, scanned in work.boundaries.items()
-        for item in missing_roots(scanned, made[name], served)
-    ]
-    if missing:
-        raise UnreadableError(*missing)
     for name, scanned in work.boundaries.items():
-        products = made[name]
+        owners = {target for target, table in work.request.manifest.targets.items() if table.boundary == name}
+        products = [product for product in work.sources if product.unit.target in owners]
         _check_roots(scanned, products)
         work.interfaces[name] = interface_of(work.request, scanned, products)
         work.generated.files[header_path(work.request, scanned)] = header_text(work.interfaces[name])
@@ -152,7 +139,7 @@ def _check_roots(scanned: Scanned, products: list[SourceProduct]) -> None:
                         f"roots of the boundary `{scanned.name}`: {', '.join(sorted(known))}",
                         f"compiled for: {product.unit.entry.backend if product.unit.entry else 'processor'}",
                     ),
-                    hint=f"add `{product.root}` to `roots`, or leave the backend out of the set",
+                    hint=f"add a folder `{product.root}` to `roots`, or leave the backend out of the set",
                 )
                 for product in strange
             )
@@ -183,14 +170,19 @@ def _target(work: _Work, name: str, target: Target) -> None:
     _join_sources(work, name, target)
     everything = [unit for listed in work.units.values() for unit in listed] + work.generated.units
     roots: tuple[str, ...] = ()
+    registry = False
     if interface is not None:
         scanned = work.boundaries[target.boundary or ""]
+        registry = is_program_registry(target, scanned)
         roots = entering_roots(scanned, everything, name)
-        _check_shape(name, target, scanned, roots, everything)
+        if scanned.table.shape is Shape.LINK:
+            check_link_shape(name, scanned, roots, everything)
+        else:
+            check_registry_shape(name, scanned, roots)
     parts = parts_of(work.request, name, target, interface, roots)
     work.parts += parts
     for part in parts:
-        _fill(work, part, interface, roots, everything)
+        _fill(work, part, interface, roots, everything, registry=registry)
     shipped: list[Action] = []
     if target.kind is TargetKind.PYTHON:
         assert interface is not None
@@ -199,23 +191,6 @@ def _target(work: _Work, name: str, target: Target) -> None:
         work.actions += shipped
     made = [part.output for part in parts] + [path for action in shipped for path in action.outputs]
     work.outputs.append(output_of(work.request, name, target, tuple(made)))
-
-
-def _check_shape(
-    name: str, target: Target, scanned: Scanned, roots: tuple[str, ...], units: list[Unit]
-) -> None:
-    if scanned.table.shape is Shape.LINK:
-        check_link_shape(name, scanned, roots, units)
-    elif target.kind is not TargetKind.PYTHON:
-        raise BuildError(
-            Diagnostic(
-                code="ATL0557",
-                message=f"the boundary `{scanned.name}` is a registry, and `{name}` is no Python package",
-                span=scanned.table.span,
-                notes=(f"the target's kind: {target.kind}", "shape: registry"),
-                hint='write `shape = "link"` for a program, or `kind = "python"`',
-            )
-        )
 
 
 def _join_sources(work: _Work, name: str, target: Target) -> None:
@@ -234,6 +209,8 @@ def _join_sources(work: _Work, name: str, target: Target) -> None:
                 hint='add a `[boundary.NAME]` and name it: `boundary = "NAME"`',
             )
         )
+    interface = work.interfaces.get(target.boundary or "")
+    registry = interface is not None and is_program_registry(target, work.boundaries[target.boundary or ""])
     for product in work.sources:
         if product.unit.target == name:
             work.generated.units.append(
@@ -242,6 +219,9 @@ def _join_sources(work: _Work, name: str, target: Target) -> None:
                     target=name,
                     root=product.root,
                     includes=(*product.includes, *generated_includes(work.request)),
+                    force_include=(root_header_path(work.request, interface.module, product.root),)
+                    if interface is not None and registry and product.root
+                    else (),
                     hidden=True,
                     flags=("-w",),
                 )
@@ -254,6 +234,8 @@ def _fill(
     interface: Interface | None,
     roots: tuple[str, ...],
     units: list[Unit],
+    *,
+    registry: bool = False,
 ) -> None:
     """Add to a part what is neither authored nor made by a lane: core, launchers, table, module."""
     if part.root == MODULE:
@@ -267,11 +249,16 @@ def _fill(
         driver = driver_of(work.request, root, mine)
         drivers |= {driver} if driver else set()
         work.roots.setdefault(part.target, {})[root] = driver
-        if part.root or part.kind == "module":
+        if part.root or part.kind == "module" or registry:
             assert interface is not None
-            add_root(work.request, work.generated, replace(part, root=root), interface, driver)
+            table = replace(part, root=root)
+            add_root(work.request, work.generated, table, interface, driver, registry=registry)
     if interface is not None or drivers:
         add_runtime(work.request, work.generated, part, drivers)
+    if registry:
+        assert interface is not None
+        work.generated.files |= registry_files(work.request, interface)
+        add_registry(work.request, work.generated, part, interface, roots)
     if part.kind == "module":
         assert interface is not None
         add_module(work.request, work.generated, part, interface, Shape.LINK, _python_headers())

@@ -9,10 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from atoll.boundary import Interface, python_source, root_source
+from atoll.boundary import (
+    Interface,
+    python_source,
+    registry_header,
+    registry_header_name,
+    registry_source,
+    root_header,
+    root_header_name,
+    root_source,
+)
 from atoll.boundary.interface import HOST_ROOT
+from atoll.boundary.registry import suffixed
 from atoll.build.boundaries import include_folder
-from atoll.build.parts import MODULE, Part
+from atoll.build.parts import MODULE, ROOT_SYMBOL, Part
 from atoll.build.request import BuildRequest
 from atoll.manifest import Shape
 from atoll.plugin import Unit
@@ -64,9 +74,15 @@ def add_runtime(request: BuildRequest, generated: Generated, part: Part, drivers
 
 
 def add_root(
-    request: BuildRequest, generated: Generated, part: Part, interface: Interface, driver: str
+    request: BuildRequest,
+    generated: Generated,
+    part: Part,
+    interface: Interface,
+    driver: str,
+    *,
+    registry: bool = False,
 ) -> None:
-    """Add the table that the root's library exports."""
+    """Add the table that the root's library exports; behind its suffix where a registry holds several."""
     path = f"{request.plan_folder}/roots/{part.target}/{part.root}.c"
     processor = driver in ("", HOST_ROOT)
     generated.files[path] = root_source(
@@ -75,8 +91,36 @@ def add_root(
         carried=None if processor else request.accel.get(driver),
         version=request.manifest.package.version,
         driver="" if processor else driver,
+        place=f"{part.target}: {part.root}" if registry else "",
     )
+    forced = (root_header_path(request, interface.module, part.root),) if registry else ()
+    defines = (f"{ROOT_SYMBOL}={suffixed(ROOT_SYMBOL, part.root)}",) if registry else ()
+    _add_unit(request, generated, part, path, force_include=forced, defines=defines)
+
+
+def root_header_path(request: BuildRequest, module: str, root: str) -> str:
+    """Return where the header stands that renames the entries of a root, relative to the project."""
+    return f"{include_folder(request)}/{root_header_name(module, root)}"
+
+
+def registry_files(request: BuildRequest, interface: Interface) -> dict[str, str]:
+    """Return the headers of a registry: its table, and one for each root."""
+    table = f"{include_folder(request)}/{registry_header_name(interface)}"
+    renaming = {
+        root_header_path(request, interface.module, root): root_header(interface, root)
+        for root in interface.roots
+    }
+    return {table: registry_header(interface), **renaming}
+
+
+def add_registry(
+    request: BuildRequest, generated: Generated, part: Part, interface: Interface, roots: Iterable[str]
+) -> None:
+    """Add what chooses among the roots of a program."""
+    path = f"{request.plan_folder}/registries/{part.target}.c"
+    generated.files[path] = registry_source(interface, tuple(roots))
     _add_unit(request, generated, part, path)
+    generated.libraries[part.output] = (*generated.libraries.get(part.output, ()), "-lpthread")
 
 
 def add_module(
@@ -95,6 +139,8 @@ def _add_unit(
     path: str,
     *,
     includes: tuple[str, ...] = (),
+    force_include: tuple[str, ...] = (),
+    defines: tuple[str, ...] = (),
     root: str | None = None,
 ) -> None:
     generated.units.append(
@@ -103,6 +149,8 @@ def _add_unit(
             target=part.target,
             root=part.root if root is None else root,
             includes=(*includes, *generated_includes(request)),
+            force_include=force_include,
+            defines=defines,
             hidden=True,
             flags=("-w",),
         )

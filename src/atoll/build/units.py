@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from atoll.build.boundaries import Scanned, header_path, include_folder
 from atoll.build.laneplans import HOST
+from atoll.build.parts import is_program_registry
 from atoll.build.request import BuildRequest
+from atoll.build.roots import root_header_path
 from atoll.errors import PluginError
 from atoll.manifest import SelectedUnit, Selection, Target, TargetKind, select
 from atoll.manifest.lanes import LaneFacts
@@ -66,13 +68,17 @@ def _units(
     request: BuildRequest, selected: SelectedUnit, target: Target, boundaries: Mapping[str, Scanned]
 ) -> list[Unit]:
     scanned = boundaries.get(target.boundary or "")
-    device = selected.lane != HOST
-    forced = (header_path(request, scanned),) if scanned is not None and device else ()
+    root = scanned.root_of(selected.path) if scanned else ""
+    forced: tuple[str, ...] = ()
+    if scanned is not None and root and is_program_registry(target, scanned):
+        forced = (root_header_path(request, scanned.table.module, root),)
+    elif scanned is not None and selected.lane != HOST:
+        forced = (header_path(request, scanned),)
     return [
         Unit(
             path=selected.path,
             target=selected.target,
-            root=scanned.root_of(selected.path) if scanned else "",
+            root=root,
             entry=entry,
             archs=selected.archs.get(entry.backend) if entry else None,
             defines=(*request.manifest.build.defines, *target.defines, *selected.source.defines),

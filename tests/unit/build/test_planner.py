@@ -219,16 +219,6 @@ def test_a_python_target_needs_a_boundary(tmp_path: Path) -> None:
         plan(session(tmp_path, {**PROGRAM, "atoll.toml": manifest}).request())
 
 
-def test_a_registry_in_a_program_is_refused(tmp_path: Path) -> None:
-    files = {
-        "atoll.toml": LINKED + 'shape = "registry"\n',
-        "cpu/twice.cpp": ROOT % "cpu",
-        "gpu/twice.cpp": ROOT % "gpu",
-    }
-    with pytest.raises(AtollError, match="ATL0557"):
-        plan(session(tmp_path, files).request())
-
-
 def test_a_project_without_targets_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AtollError, match="ATL0554"):
         plan(session(tmp_path, {"atoll.toml": PACKAGE}).request())

@@ -36,10 +36,6 @@ CODES = {
         "a Python target without a boundary",
         "A target of kind `python` is a package with an extension module over a boundary.",
     ),
-    "ATL0557": CodeInfo(
-        "a registry outside a Python package",
-        "The shape `registry` opens each root's own library on demand, which is done by a Python package.",
-    ),
     "ATL0558": CodeInfo(
         "no headers of Python",
         "A Python extension module is compiled against `Python.h` of the interpreter that runs Atoll.",
@@ -69,6 +65,11 @@ CODES = {
         "kernels without a boundary",
         "A Python kernel is compiled once for each backend of the set and once for the processor. A boundary "
         "gives each of them a root; without one the target would hold one symbol several times.",
+    ),
+    "ATL0575": CodeInfo(
+        "a registry without the processor's root",
+        "A registry takes the first root that can be used on the machine, and the processor's where none can. "
+        "So that one takes part in every build.",
     ),
     "ATL0564": CodeInfo(
         "a test that named no device",
