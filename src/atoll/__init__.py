@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from atoll.kernels.surface import tan as tan
     from atoll.kernels.surface import tanh as tanh
     from atoll.kernels.surface import trunc as trunc
+    from atoll.packaging import measure as measure
     from atoll.runtime import devices as devices
     from atoll.runtime import open as open  # noqa: A004
 
@@ -74,6 +75,7 @@ _HOMES = {
     "device": "atoll.kernels.definition",
     "kernel": "atoll.kernels.definition",
     "devices": "atoll.runtime",
+    "measure": "atoll.packaging",
     "open": "atoll.runtime",
     **dict.fromkeys(_SCALARS.split(), "atoll.kernels.scalars"),
     **dict.fromkeys(_SURFACE.split(), "atoll.kernels.surface"),
