@@ -40,6 +40,8 @@ from atoll.build.roots import (
     add_root,
     add_runtime,
     driver_of,
+from atoll.build.programs import Declared, declared
+from atoll.build.programunits import add_sources, after_headers, check_taken
     generated_includes,
     registry_files,
     root_header_path,
@@ -47,7 +49,7 @@ from atoll.build.roots import (
 from atoll.build.units import lane_units, select_units
 from atoll.build.values import BuildPlan, Output
 from atoll.diagnostics import Diagnostic
-from atoll.errors import BuildError
+from atoll.errors import AtollError, BuildError, UnreadableError
 from atoll.graph import Action, Graph
 from atoll.manifest import Selection, Shape, Target, TargetKind
 from atoll.plugin import DataProduct, LinkRequest, ObjectProduct, SourceProduct, Unit
@@ -77,6 +79,7 @@ class _Work:
     @property
     def products(self) -> tuple[DataProduct, ...]:
         return tuple(product for plan in self.lanes.plans.values() for product in plan.data)
+    declared: Declared = field(default_factory=Declared)
 
 
 def plan(request: BuildRequest) -> BuildPlan:
@@ -90,9 +93,7 @@ def plan(request: BuildRequest) -> BuildPlan:
     boundaries = scan_boundaries(request)
     units = lane_units(request, selection, boundaries)
     work = _Work(request, selection, boundaries, LaneRun(request), units)
-    for lane in sorted(units):
-        if lane != HOST:
-            work.lanes.plan(lane, units[lane])
+    _device_units(work)
     _interfaces(work)
     _data(work)
     for name, target in sorted(request.manifest.targets.items()):
@@ -111,6 +112,48 @@ def _check_any_target(request: BuildRequest) -> None:
                 message="the project has no target",
                 notes=(f"manifest: {request.manifest.path}", "targets: none"),
                 hint="add `[targets.NAME]` with a `kind`",
+def _device_units(work: _Work) -> None:
+    """Run the build program and ask the device lanes; neither's refusal hides the other's.
+
+    Raises:
+        BuildError: With everything that refuses.
+    """
+    faults: list[Diagnostic] = []
+    before = {lane: tuple(listed) for lane, listed in work.units.items()}
+    try:
+        _program(work)
+    except AtollError as error:
+        faults += error.diagnostics
+    for lane in sorted(work.units if not faults else before):
+        if lane == HOST:
+            continue
+        try:
+            work.lanes.plan(lane, work.units[lane] if not faults else before[lane])
+        except AtollError as error:
+            if not faults:
+                raise
+            faults += error.diagnostics
+    faults += check_taken(work.units if not faults else before, _lane_actions(work))
+    if faults:
+        raise BuildError(*faults)
+
+
+def _program(work: _Work) -> None:
+    request = work.request
+    if request.manifest.build.program is None:
+        return
+    device = {lane: listed for lane, listed in work.units.items() if lane != HOST}
+    tools = work.lanes.host().describe(work.lanes.lane_request(HOST))
+    work.declared = declared(request, tools, device)
+    work.actions += work.declared.actions
+    work.generated.files |= work.declared.generated
+    add_sources(request, work.declared, work.units, work.boundaries)
+
+
+def _lane_actions(work: _Work) -> list[Action]:
+    return [action for made in work.lanes.plans.values() for action in made.actions]
+
+
             )
         )
 
@@ -325,11 +368,13 @@ def _left_out(work: _Work, target: str) -> Iterator[str]:
 
 def _finish(work: _Work) -> BuildPlan:
     request, lanes = work.request, work.lanes.plans
-    lane_actions = [action for made in lanes.values() for action in made.actions]
+    owners = {product.path: product.unit.target for made in lanes.values() for product in made.objects}
+    lane_actions = after_headers(work.declared, _lane_actions(work), owners)
     actions = tuple({action.name: action for action in (*work.actions, *lane_actions)}.values())
     makers = {output: action for action in actions for output in action.outputs}
     objects = [product for made in lanes.values() for product in made.objects]
-    floors = tuple(dict.fromkeys(floor for made in lanes.values() for floor in made.floors))
+    stated = [floor for made in lanes.values() for floor in made.floors]
+    floors = tuple(dict.fromkeys((*stated, *work.declared.floors)))
     return BuildPlan(
         folder=request.folder,
         plan_folder=request.plan_folder,
@@ -343,7 +388,10 @@ def _finish(work: _Work) -> BuildPlan:
             *work.selection.warnings,
             *(item for made in lanes.values() for item in made.diagnostics),
         ),
-        inputs=plan_inputs(request, [path for made in lanes.values() for path in made.planner_inputs]),
+        inputs=plan_inputs(
+            request,
+            [*(path for made in lanes.values() for path in made.planner_inputs), *work.declared.inputs],
+        ),
     )
 
 
@@ -370,3 +418,11 @@ def _resolution(work: _Work, floors: tuple[Fact, ...]) -> dict[str, Any]:
             for left in work.selection.left_out
         ],
     }
+            *work.declared.warnings,
+def _said(found: Declared) -> dict[str, Any]:
+    """Return what a build program stated, where it stated something."""
+    rows = {"facts": [str(fact) for fact in found.facts], "probes": list(found.probes)}
+    return {"program": rows} if any(rows.values()) else {}
+
+
+        **_said(work.declared),

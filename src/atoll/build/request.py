@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +32,8 @@ class BuildRequest:
         environment: Where programs are looked up.
         ensure: Brings a payload into the store; asked only for what a lane needs for this build.
         host: ``linux``, ``macos`` or ``windows``.
+        features: Features that were asked for; the manifest has those that are on.
+        base: Where the package lies, relative to the root or absolute; empty for the project itself.
     """
 
     root: Path
@@ -43,11 +46,22 @@ class BuildRequest:
     environment: Mapping[str, str]
     ensure: Callable[[Payload], PayloadRoot] = field(compare=False)
     host: str = "linux"
+    features: tuple[str, ...] = ()
+    base: str = ""
+
+    @property
+    def files(self) -> Path:
+        """The folder of the package's own files, absolute."""
+        return self.root / self.base
+
+    def place(self, path: str) -> str:
+        """Return an authored path as actions name it: relative to the root, or absolute."""
+        return posixpath.normpath(f"{self.base}/{path}") if self.base else path
 
     @property
     def identity(self) -> str:
         """The folder name of this build: the profile, the set's backends, and a digest of both."""
-        return build_identity(self.profile_name, self.accel)
+        return build_identity(self.profile_name, self.accel, self.features)
 
     @property
     def folder(self) -> str:
@@ -60,14 +74,16 @@ class BuildRequest:
         return f"{PLAN}/{self.identity}"
 
 
-def build_identity(profile: str, accel: AccelSet) -> str:
-    """Return a folder name for a profile and a set: two sets never share one."""
+def build_identity(profile: str, accel: AccelSet, features: Iterable[str] = ()) -> str:
+    """Return a folder name for a profile, a set and asked features: two of them never share one."""
+    asked = "\n".join(sorted(set(features)))
+    more = f"-f{hashlib.sha256(asked.encode()).hexdigest()[:8]}" if asked else ""
     if not accel:
-        return f"{_plain(profile)}-none"
+        return f"{_plain(profile)}-none{more}"
     canonical = accel.canonical()
     shown = "-".join(sorted(_plain(f"{entry.backend}{entry.version or ''}") for entry in accel))
     digest = hashlib.sha256(canonical.encode()).hexdigest()[:8]
-    return f"{_plain(profile)}-{shown[:60]}-{digest}"
+    return f"{_plain(profile)}-{shown[:60]}-{digest}{more}"
 
 
 def _plain(text: str) -> str:

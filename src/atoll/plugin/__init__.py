@@ -20,6 +20,7 @@ from atoll.plugin.emitter import Emitted, Emitter, LaunchLayout, ParamField, Tar
 from atoll.plugin.lane import (
     DataProduct,
     HostLane,
+    HostTools,
     Lane,
     LanePlan,
     LaneRequest,
@@ -47,6 +48,7 @@ __all__ = [
     "Emitter",
     "Executable",
     "HostLane",
+    "HostTools",
     "Lane",
     "LanePlan",
     "LaneRequest",

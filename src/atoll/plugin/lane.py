@@ -254,9 +254,33 @@ class LinkRequest:
 
 class HostLane(Lane, Protocol):
     """The lane that also links and archives."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostTools:
+    """What the host compiler of a build is, for build programs and for matching prebuilt files.
+
+    Attributes:
+        cc / cxx: The C and the C++ driver.
+        family: ``gcc`` or ``clang``.
+        version: As it states it.
+        cxx_library: The C++ library in use, as ``libstdc++ 12``; empty where it could not be told.
+        abi: The ABI tag of what it makes, as :class:`atoll.artifact.Abi` reads it; empty where not told.
+    """
+
+    cc: str
+    cxx: str
+    family: str
+    version: str
+    cxx_library: str = ""
+    abi: str = ""
+
+
 
     def family(self, request: LaneRequest) -> str:
         """Return the host compiler's family for ``cfg(compiler = "…")``: ``gcc`` or ``clang``."""
+    def describe(self, request: LaneRequest) -> HostTools:
+        """Return the compilers of a build, its C++ library and its ABI tag."""
+        ...
+
         ...
 
     def link(self, link: LinkRequest) -> LanePlan:
