@@ -9,6 +9,7 @@ from atoll.errors import CompileError
 from atoll.ir import BOOL, F16, F32, F64, I64, Kernel, LocalVariable, Module, Parameter, View, nodes, ops
 from atoll.ir.verify import verify
 from atoll.plugin import registry
+from atoll_plugins.formats.emission import Node, prepare
 
 
 def span(line: int) -> Span:
@@ -53,14 +54,21 @@ def test_another_target_lacks_other_things() -> None:
     assert refused("cuda", module()) == [("`cuda:sm_80` lacks `sin` on f64", 7)]
 
 
-@pytest.mark.parametrize("backend", ["cpu", "cuda", "opencl", "vulkan"])
-def test_a_type_is_refused_where_it_enters(backend: str) -> None:
+def _no_halves(node: Node) -> str | None:
+    kinds = (Parameter, LocalVariable)
+    scalar = getattr(node.type, "element", node.type) if isinstance(node, kinds) else None
+    return "the type f16" if scalar == F16 else None
+
+
+def test_a_type_is_refused_where_it_enters() -> None:
     kernel = Kernel(
         name="k",
         params=(Parameter("h", View(F16), span(2)), Parameter("s", F16, span(3))),
         locals=(LocalVariable("v", F16, span(4)),),
         body=(nodes.Assign("v", nodes.Param("s", F16, span(5)), span(5)),),
     )
-    found = refused(backend, verify(Module(kernels=(kernel,))))
-    assert [line for _, line in found] == [2, 3, 4]
-    assert all("the type f16" in message for message, _ in found)
+    target = registry().emitters["cpu"].target(None)
+    with pytest.raises(CompileError) as caught:
+        prepare(Module(kernels=(kernel,)), "k", target, (0, 0, 0), fixed=False, lacks=_no_halves)
+    assert [item.span.line for item in caught.value.diagnostics if item.span] == [2, 3, 4]
+    assert {item.message for item in caught.value.diagnostics} == {"`cpu` lacks the type f16"}

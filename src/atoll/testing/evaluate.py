@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from atoll.ir import BOOL, F32, F64, Kernel, Scalar, nodes, ops
+from atoll.ir import BF16, BOOL, F16, F32, F64, Kernel, Scalar, nodes, ops
 from atoll.ir.ops import AtomicOp, Binary, Cast, Compare, Math, Unary
 
 Number = bool | int | float
@@ -322,12 +322,15 @@ def _to_integer(target: Scalar, value: float) -> int:
     return max(least, min(most, int(value)))
 
 
+#: The bits of a float's significand, and the exponent of its least value.
+_PRECISION = {F16: (11, -24), BF16: (8, -133), F32: (24, -149), F64: (53, -1074)}
+
+
 def round_exactly(scalar: Scalar, value: Fraction) -> float:
     """Return a rational number rounded once to a float type, half to even."""
-    if scalar not in (F32, F64) or value == 0:
-        return float(rounded(scalar, float(value)))
-    digits = 24 if scalar == F32 else 53
-    least = -149 if scalar == F32 else -1074
+    if value == 0:
+        return 0.0
+    digits, least = _PRECISION[scalar]
     size = abs(value)
     exponent = size.numerator.bit_length() - size.denominator.bit_length()
     if size < Fraction(2) ** exponent:
@@ -335,7 +338,7 @@ def round_exactly(scalar: Scalar, value: Fraction) -> float:
     step = Fraction(2) ** max(exponent - digits + 1, least)
     whole = round(value / step)  # half to even
     try:
-        return float(rounded(scalar, float(whole * step)))
+        return math.copysign(float(rounded(scalar, float(whole * step))), value)
     except OverflowError:
         return math.copysign(math.inf, value)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from atoll.ir import Module
+from atoll.ir import BF16, F16, Module
 from atoll.ir.parse import parse
 from atoll.ir.verify import verify
-from atoll.testing.evaluate import ViewValue
+from atoll.testing.evaluate import ViewValue, rounded
 from atoll.testing.program import Arguments, Program, floats, ints
 from atoll.testing.tables import table_programs
 
@@ -217,6 +217,28 @@ kernel scalars(t: bool, a: i8, b: u8, c: i16, d: u16, e: u32, f: i64, g: u64, h:
   }
 }
 """
+_HALF = """kir 1
+
+kernel half(a: f16, b: bf16, x: view<f16, 1>, y: view<bf16, 1>, p: view<f16, 1>, q: view<bf16, 1>)
+    group(32, 1, 1) {
+  shared tile: f16[32]
+  local i: i64
+  local sum: bf16
+  local n: i32
+  %i = sext.i64(global_id.0)
+  tile[local_id.0] = fmul($a, x[%i])
+  barrier work_group
+  %sum = $b
+  %n = i32:0
+  loop lt(%n, local_id.0) {
+    %sum = fadd(%sum, y[sext.i64(%n)])
+  } step {
+    %n = add_wrap(%n, i32:1)
+  }
+  q[%i] = select(lt(%sum, bf16:100.0), %sum, fneg(%sum))
+  p[%i] = fadd(tile[xor(local_id.0, i32:1)], fmin(ftrunc.f16(%sum), f16:2.0))
+}
+"""
 _ATOMICS = """kir 1
 
 kernel atomics(x: view<i32, 1>, c: view<i32, 1>, u: view<u32, 1>, s: view<f32, 1>) group(0, 0, 0) {
@@ -328,6 +350,16 @@ def _written() -> list[Program]:
                 "b": -7, "h": 40503, "x": ints(*[(value >> 9) % 256 - 128 for value in noise[:64]]),
                 "y": ints(*[value % 65536 for value in noise[64:]]), "p": ints(*[9] * 64),
                 "q": ints(*[9] * 64),
+            },
+        ),
+        Program(
+            name="half", about="floats of 16 bits: arguments, memory, sums that round", module=_module(_HALF),
+            group=(32, 1, 1),
+            arguments=lambda: {
+                "a": 0.333251953125, "b": -1.5,
+                "x": floats(*[float(rounded(F16, (n * 37 % 101 - 50) / 7)) for n in range(32)]),
+                "y": floats(*[float(rounded(BF16, n * 1.7)) for n in range(32)]),
+                "p": floats(*[0.0] * 32), "q": floats(*[0.0] * 32),
             },
         ),
         Program(

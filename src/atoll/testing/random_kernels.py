@@ -12,6 +12,8 @@ import random
 from dataclasses import dataclass, field
 
 from atoll.ir import (
+    BF16,
+    F16,
     F32,
     I8,
     I16,
@@ -38,7 +40,7 @@ from atoll.testing.program import Program
 #: Work-items of a group; the loops of a kernel run at most this often too.
 ITEMS = 16
 GROUPS = 2
-_TYPES = (I32, I32, I32, U32, I64, U64, I8, U8, I16, U16, F32)
+_TYPES = (I32, I32, I32, U32, I64, U64, I8, U8, I16, U16, F32, F16, BF16)
 _INTEGERS = tuple(scalar for scalar in dict.fromkeys(_TYPES) if scalar.is_integer)
 _BINARY: dict[bool, list[ops.Binary]] = {
     True: [op for op in ops.Binary if op in ops.FLOAT_BINARY and op is not ops.Binary.FDIV],

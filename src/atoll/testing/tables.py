@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 from itertools import product
 
 from atoll.ir import (
+    BF16,
     BOOL,
+    F16,
     F32,
     F64,
     I8,
@@ -36,13 +38,15 @@ from atoll.testing.evaluate import Number, ViewValue, rounded
 from atoll.testing.program import Arguments, Program
 
 _INTEGERS = (I8, I16, I32, I64, U8, U16, U32, U64)
-_FLOATS = (F32, F64)
+_FLOATS = (F32, F64, F16, BF16)
 _FLOAT_VALUES = (
     0.0, -0.0, 1.0, -1.5, 2.5, -3.5, 0.1, 1e10, -7e12, 3e38, -3e38, 1e-3, 16777217.0,
     math.inf, -math.inf, math.nan,
 )  # fmt: skip
 # Within -pi and pi, beyond which Vulkan promises nothing of a sine.
 _MATHS_VALUES = (0.001, 0.1, 0.5, 0.62, 0.63, 0.99, 1.25, 1.5, 2.0, 2.8, 3.1)
+#: What 2**-10 is, in units of the last place.
+_NEAR = {F16: 2, BF16: 2, F32: 1 << 13, F64: 1 << 42}
 _EXACT_MATHS = (ops.Math.FLOOR, ops.Math.CEIL, ops.Math.TRUNC, ops.Math.RINT)
 
 
@@ -173,7 +177,7 @@ def maths_program(scalar: Scalar) -> Program:
     ]
     module = _table(f"maths_{scalar}", {"x": scalar, "y": scalar}, scalar, results)
     values: list[Number] = [rounded(scalar, value) for value in _MATHS_VALUES]
-    ulp = 1 << (13 if scalar == F32 else 42)
+    ulp = _NEAR[scalar]
     return _rows(
         module.kernels[0].name, f"{scalar} maths", module, lambda: _pairs(values, len(results), 9.0), ulp
     )
@@ -187,7 +191,7 @@ def pow_program(scalar: Scalar) -> Program:
     )
     usual = [value for value in _FLOAT_VALUES if abs(value) != 3e38]  # no result below the normal range
     values: list[Number] = [rounded(scalar, value) for value in (*usual, -1.0, 3.0, -2.0, 0.5)]
-    ulp = 1 << (13 if scalar == F32 else 42)
+    ulp = _NEAR[scalar]
     return _rows(module.kernels[0].name, f"{scalar} pow", module, lambda: _pairs(values, 1, 9.0), ulp)
 
 
@@ -240,13 +244,17 @@ def cast_program(source: Scalar) -> Program:
     return _rows(module.kernels[0].name, f"casts of {source}", module, arguments)
 
 
+_WORDS = {16: U16, 32: U32, 64: U64}
+
+
 def _as_u64(expr: nodes.Expr) -> nodes.Expr:
     """Return a value's bits, extended to 64; a NaN that a conversion made becomes 2, its bits are free."""
     if expr.type.is_float:
-        if isinstance(expr, nodes.Cast) and expr.op is not ops.Cast.BITS:
+        made = isinstance(expr, nodes.Cast) and expr.op is not ops.Cast.BITS
+        if made or expr.type.bits == 16:  # Python holds no NaN of 16 bits
             number = nodes.Compare(ops.Compare.EQ, expr, expr)
             expr = nodes.Select(number, expr, nodes.const(expr.type, 2.0))
-        expr = nodes.Cast(ops.Cast.BITS, U32 if expr.type == F32 else U64, expr)
+        expr = nodes.Cast(ops.Cast.BITS, _WORDS[expr.type.bits], expr)
     if expr.type.bits < 64:
         extend = ops.Cast.SEXT if expr.type.is_signed else ops.Cast.ZEXT
         expr = nodes.Cast(extend, I64 if expr.type.is_signed else U64, expr)
@@ -262,7 +270,7 @@ def _edge_values(scalar: Scalar) -> list[Number]:
 def table_programs() -> tuple[Program, ...]:
     """Return the tables of every type."""
     tables = [integer_program(scalar) for scalar in _INTEGERS]
-    tables += [compare_program(scalar) for scalar in (I32, U32, I64, U8, F32, F64)]
+    tables += [compare_program(scalar) for scalar in (I32, U32, I64, U8, F32, F64, F16, BF16)]
     for scalar in _FLOATS:
         tables += [float_program(scalar), ratio_program(scalar), maths_program(scalar)]
         tables += [pow_program(scalar), fma_program(scalar)]

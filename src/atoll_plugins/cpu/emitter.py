@@ -6,8 +6,7 @@ from atoll.accel import Entry
 from atoll.ir import Module
 from atoll.plugin import Emitted, Target
 from atoll_plugins.cpu.printer import CpuPrinter
-from atoll_plugins.formats.emission import Group, Node, prepare
-from atoll_plugins.formats.narrow import lacks_narrow_floats
+from atoll_plugins.formats.emission import Group, lacks_nothing, prepare
 
 
 class CpuEmitter:
@@ -29,7 +28,7 @@ class CpuEmitter:
 
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as C11."""
-        job = prepare(module, kernel, target, group, fixed=False, lacks=_lacks)
+        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing)
         return Emitted(
             target=target,
             stage=self.stage,
@@ -39,7 +38,3 @@ class CpuEmitter:
             suffix=".c",
             layout=job.layout,
         )
-
-
-def _lacks(node: Node) -> str | None:
-    return lacks_narrow_floats(node)

@@ -13,7 +13,6 @@ from atoll_plugins.cuda.ptxfunction import Function
 from atoll_plugins.cuda.ptxmaths import OFFERED
 from atoll_plugins.cuda.ptxtext import LEAST_ARCH, arch_level, least_isa
 from atoll_plugins.formats.emission import Group, Node, cannot_emit, prepare
-from atoll_plugins.formats.narrow import lacks_narrow_floats
 
 DEFAULT_ARCH = "sm_80"
 _EXACT = frozenset({Math.SQRT, Math.RSQRT, Math.FLOOR, Math.CEIL, Math.TRUNC, Math.RINT, Math.FMA})
@@ -73,7 +72,7 @@ def _lacks(node: Node) -> str | None:
     """Return what PTX lacks at a node, or None."""
     if isinstance(node, nodes.MathCall) and not _offers(node):
         return f"`{node.op}` on {node.type}"
-    return lacks_narrow_floats(node)
+    return None
 
 
 def _offers(node: nodes.MathCall) -> bool:

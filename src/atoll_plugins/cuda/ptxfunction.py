@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from atoll.ir import BOOL, F32, I32, I64, SCALARS, U32, U64, Scalar, nodes, ops
+from atoll.ir import BF16, BOOL, F32, I32, I64, SCALARS, U32, U64, Scalar, nodes, ops
 from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import expressions
 from atoll_plugins.cuda import ptxmaths
-from atoll_plugins.cuda.ptxtext import PtxFunction, float_literal
+from atoll_plugins.cuda.ptxtext import PtxFunction, arch_level, float_literal
+from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import Job
-from atoll_plugins.formats.lowering import Core, Lowering, wide
+from atoll_plugins.formats.lowering import Lowering, wide
+from atoll_plugins.formats.narrow import is_narrow_float
 
 _AXES = "xyz"
+#: The first architecture with `cvt.rn.bf16.f32` (PTX ISA 7.0, 9.7.9.21).
+BF16_ARCH = 80
 _CORE = {
     Core.ADD: "add", Core.SUB: "sub", Core.MUL: "mul.lo", Core.DIV: "div", Core.SHR: "shr",
     Core.FADD: "add.rn", Core.FSUB: "sub.rn", Core.FMUL: "mul.rn", Core.FDIV: "div.rn",
@@ -48,6 +52,11 @@ def typed(scalar: Scalar) -> str:
     if scalar.is_float:
         return scalar.name
     return f"{'s' if scalar.is_signed else 'u'}{scalar.bits}"
+
+
+def stored(scalar: Scalar) -> str:
+    """Return the suffix of a load or store of an element."""
+    return "u16" if is_narrow_float(scalar) else typed(scalar)
 
 
 class Function(Lowering[str]):
@@ -176,6 +185,20 @@ class Function(Lowering[str]):
         word = "cvt" if op is Cast.FEXT else _CONVERT.get(op, "cvt.rn")
         return self.put(kind, f"{word}.{typed(target)}.{typed(source)}", value)
 
+    def widen(self, scalar: Scalar, value: str) -> str:
+        """Return the f32 of a narrow float's bits; a bf16 is the upper half of one."""
+        if scalar == BF16:
+            return super().widen(scalar, value)
+        half = self.put("b16", "cvt.u16.u32", self.held(U32, value))
+        return self.put("f32", "cvt.f32.f16", half)
+
+    def narrow(self, scalar: Scalar, value: str) -> str:
+        """Return the bits of the nearest narrow float; bf16 has an instruction since sm_80."""
+        if scalar == BF16 and (arch_level(self.job.target.arch) or 0) < BF16_ARCH:
+            return super().narrow(scalar, value)
+        half = self.put("b16", f"cvt.rn.{scalar.name}.f32", self.held(F32, value))
+        return self.put("b32", "cvt.u32.u16", half)
+
     def float_unary(self, op: Unary, scalar: Scalar, value: str) -> str:
         """Negate or take the absolute value."""
         word = "neg" if op is Unary.FNEG else "abs"
@@ -257,7 +280,7 @@ class Function(Lowering[str]):
     def load(self, expr: nodes.Load) -> str:
         """Load an element; a narrow one is extended as it comes."""
         space, element, place = self._address(expr.base, expr.indices)
-        return self.put(kind_of(wide(element)), f"ld.{space}.{typed(element)}", f"[{place}]")
+        return self.put(kind_of(wide(element)), f"ld.{space}.{stored(element)}", f"[{place}]")
 
     # --- statements ---
 
@@ -275,7 +298,7 @@ class Function(Lowering[str]):
             case nodes.Store():
                 space, element, place = self._address(stmt.base, stmt.indices)
                 value = self.held(wide(element), self.expression(stmt.value))
-                self.out.line(f"st.{space}.{typed(element)} [{place}], {value}")
+                self.out.line(f"st.{space}.{stored(element)} [{place}], {value}")
             case nodes.If():
                 self._if(stmt)
             case nodes.Loop():

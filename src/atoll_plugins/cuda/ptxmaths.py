@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from atoll.ir import F32, F64, I32, U32
 from atoll.ir.ops import Cast, Compare, Math
 from atoll_plugins.cuda.ptxpow import power
-from atoll_plugins.formats.lowering import Core
+from atoll_plugins.formats.core import Core
 
 if TYPE_CHECKING:
     from atoll_plugins.cuda.ptxfunction import Function

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from atoll.ir import F32, F64, I64, U64
 from atoll.ir.ops import Cast, Compare, Unary
-from atoll_plugins.formats.lowering import Core
+from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.powers import with_special_cases
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from atoll.ir import BOOL, F32, F64, Scalar, nodes
+from atoll.ir.nodes import NARROW_FLOATS
 from atoll.ir.ops import Math
 
 
@@ -28,6 +29,7 @@ class Dialect:
         maths: Templates of float maths: ``{f}`` becomes ``f`` on f32, nothing on f64; ``{a}`` the operands.
         fabs: A template of the absolute value of a float.
         reinterpret: Whether ``as_TYPE(x)`` exists.
+        narrow: Conversions of :mod:`atoll_plugins.formats.cnarrow` that the language has a better way for.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Dialect:
     maths: Mapping[Math, str]
     fabs: str
     reinterpret: bool
+    narrow: Mapping[str, str] = field(default_factory=dict)
 
     def value(self, scalar: Scalar) -> str:
         """Return the C type of a value."""
@@ -59,6 +62,8 @@ class Dialect:
         """Return a constant, exactly."""
         if const.type == BOOL:
             return str(const.bits)
+        if const.type in NARROW_FLOATS:
+            return f"(({self.value(const.type)})0x{const.bits:x}u)"
         if const.type.is_float:
             return self._float(const)
         return self._integer(const)

@@ -8,7 +8,9 @@ division by zero and of the least integer by -1, shifts beyond the width, conver
 from __future__ import annotations
 
 from atoll.ir import Scalar
+from atoll.ir.nodes import NARROW_FLOATS
 from atoll.ir.ops import Binary, Cast, Unary
+from atoll_plugins.formats import cnarrow
 from atoll_plugins.formats.cdialect import Dialect
 
 
@@ -28,6 +30,8 @@ def binary_helper(dialect: Dialect, op: Binary, scalar: Scalar) -> str | None:
 
 
 def _binary_lines(dialect: Dialect, op: Binary, scalar: Scalar) -> tuple[str, ...] | None:
+    if scalar in NARROW_FLOATS:
+        return cnarrow.binary_lines(op, scalar)
     match op:
         case Binary.MIN | Binary.FMIN:
             return ("return b < a ? b : a;",)

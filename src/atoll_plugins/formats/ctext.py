@@ -12,9 +12,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import assert_never
 
-from atoll.ir import BOOL, Kernel, LaunchLayout, Scalar, nodes, ops
+from atoll.ir import BOOL, F32, Kernel, LaunchLayout, Scalar, nodes, ops
+from atoll.ir.nodes import NARROW_FLOATS
 from atoll.ir.ops import Binary, Unary
-from atoll_plugins.formats import chelpers
+from atoll_plugins.formats import chelpers, cnarrow
 from atoll_plugins.formats.cdialect import Dialect
 from atoll_plugins.formats.lowering import info_path
 
@@ -86,7 +87,7 @@ class CPrinter(ABC):
             case nodes.Binary():
                 return self._binary(expr)
             case nodes.Compare():
-                return self._infix(_COMPARES[expr.op], expr.left, expr.right)
+                return self._compare(expr)
             case nodes.Logical():
                 return self._infix(_LOGICAL[expr.op], expr.left, expr.right)
             case nodes.Select():
@@ -95,8 +96,7 @@ class CPrinter(ABC):
             case nodes.Cast():
                 return self._cast(expr)
             case nodes.MathCall():
-                operands = [self.expression(item) for item in expr.operands]
-                return self.dialect.maths_call(expr.op, expr.type, operands)
+                return self._maths(expr)
         return self._leaf(expr)
 
     def _leaf(
@@ -137,8 +137,26 @@ class CPrinter(ABC):
     def _infix(self, operator: str, left: nodes.Expr, right: nodes.Expr) -> str:
         return f"({self.expression(left)} {operator} {self.expression(right)})"
 
+    def _compare(self, expr: nodes.Compare) -> str:
+        if expr.left.type not in NARROW_FLOATS:
+            return self._infix(_COMPARES[expr.op], expr.left, expr.right)
+        left, right = (
+            cnarrow.widened(item.type, bare(self.expression(item))) for item in (expr.left, expr.right)
+        )
+        return f"({left} {_COMPARES[expr.op]} {right})"
+
+    def _maths(self, expr: nodes.MathCall) -> str:
+        operands = [self.expression(item) for item in expr.operands]
+        if expr.type not in NARROW_FLOATS:
+            return self.dialect.maths_call(expr.op, expr.type, operands)
+        name = chelpers.helper_name(expr.op, expr.type)
+        helper = cnarrow.maths_helper(self.dialect, expr.op, expr.type, name, len(operands))
+        return self.call(helper, (expr.op, expr.type), *operands)
+
     def _unary(self, expr: nodes.Unary) -> str:
         operand, kind = self.expression(expr.operand), self.dialect.value(expr.type)
+        if expr.type in NARROW_FLOATS:
+            return f"(({kind})({operand} {'& 0x7fffu' if expr.op is Unary.FABS else '^ 0x8000u'}))"
         match expr.op:
             case Unary.NEG_WRAP:
                 return f"(({kind})(0u - ({self.dialect.word(expr.type)}){operand}))"
@@ -170,6 +188,14 @@ class CPrinter(ABC):
 
     def _cast(self, expr: nodes.Cast) -> str:
         operand, source = self.expression(expr.operand), expr.operand.type
+        if expr.op is ops.Cast.BITS and source.bits == 16:
+            return f"(({self.dialect.value(expr.type)}){operand})"
+        if expr.type in NARROW_FLOATS:
+            return cnarrow.to_narrow(source, expr.type, operand)
+        if source in NARROW_FLOATS:
+            operand, source = cnarrow.widened(source, operand), F32
+            if expr.type == F32:
+                return operand
         helper = chelpers.cast_helper(self.dialect, expr.op, source, expr.type)
         if helper is not None:
             return self.call(helper, (expr.op, expr.type, source), operand)
@@ -270,8 +296,14 @@ class CPrinter(ABC):
         return [*lines, "};", f"typedef char {name}_size[{size} ? 1 : -1];"]
 
     def helper_text(self) -> list[str]:
-        """Return the helpers that were used, by name."""
-        return [self.helpers[name] + "\n" for name in sorted(self.helpers)]
+        """Return the helpers that were used, by name, after the conversions that they or the body use."""
+        used = [*self.lines, *self.helpers.values()]
+        before: list[str] = []
+        for name, helper in reversed(cnarrow.conversions(self.dialect).items()):
+            if any(f"{name}(" in text for text in used):
+                used.append(helper)
+                before.insert(0, helper + "\n")
+        return before + [self.helpers[name] + "\n" for name in sorted(self.helpers)]
 
 
 def bare(text: str) -> str:
@@ -291,7 +323,15 @@ def field_name(path: str) -> str:
 
 def block_type(scalar: str) -> str:
     """Return the scalar that a field takes in the block: narrow ones are widened to 32 bits."""
-    return {"bool": "u32", "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32"}.get(scalar, scalar)
+    return {
+        "bool": "u32",
+        "i8": "i32",
+        "i16": "i32",
+        "u8": "u32",
+        "u16": "u32",
+        "f16": "u32",
+        "bf16": "u32",
+    }.get(scalar, scalar)
 
 
 def _continues(block: nodes.Block) -> bool:

@@ -21,6 +21,12 @@ Node = nodes.Expr | nodes.Stmt | Parameter | LocalVariable | SharedArray
 #: Why a target lacks a node, or None where it has it.
 Lacks = Callable[[Node], str | None]
 
+
+def lacks_nothing(_node: Node) -> str | None:
+    """Return None: the target has every operation and every type."""
+    return None
+
+
 NO_GROUP: Group = (0, 0, 0)
 #: The most work-items of a group that any emitter accepts.
 MOST_ITEMS = 1024

@@ -11,44 +11,25 @@ a result back into that form. A target subclasses :class:`Lowering` and says how
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from enum import StrEnum
 from typing import Generic, TypeVar, assert_never
 
-from atoll.ir import BOOL, I32, U32, U64, Scalar, nodes, ops
+from atoll.ir import BOOL, F32, I32, U32, U64, Scalar, nodes, ops
 from atoll.ir.ops import Binary, Cast, Compare, Unary
+from atoll_plugins.formats import narrow
+from atoll_plugins.formats.core import DIRECT, Core
+from atoll_plugins.formats.narrow import is_narrow_float
 
 V = TypeVar("V")
 
 
-class Core(StrEnum):
-    """Operations of the core on two operands of one wide type; integers wrap."""
-
-    ADD = "add"
-    SUB = "sub"
-    MUL = "mul"
-    DIV = "div"  # toward zero; never asked with a zero divisor or for an overflow
-    AND = "and"
-    OR = "or"
-    XOR = "xor"
-    SHL = "shl"  # counts within the width
-    SHR = "shr"  # arithmetic where the type is signed
-    FADD = "fadd"
-    FSUB = "fsub"
-    FMUL = "fmul"
-    FDIV = "fdiv"
-
-
-_DIRECT = {
-    Binary.ADD_WRAP: Core.ADD, Binary.SUB_WRAP: Core.SUB, Binary.MUL_WRAP: Core.MUL,
-    Binary.AND: Core.AND, Binary.OR: Core.OR, Binary.XOR: Core.XOR,
-    Binary.FADD: Core.FADD, Binary.FSUB: Core.FSUB, Binary.FMUL: Core.FMUL, Binary.FDIV: Core.FDIV,
-}  # fmt: skip
 _LEAST = (Binary.MIN, Binary.FMIN)
 _EXTREMES = (Binary.MIN, Binary.MAX, Binary.FMIN, Binary.FMAX)
 
 
 def wide(scalar: Scalar) -> Scalar:
-    """Return the type that a value is held in: narrow integers in 32 bits."""
+    """Return the type that a value is held in: narrow integers in 32 bits, narrow floats as bits in 32."""
+    if is_narrow_float(scalar):
+        return U32
     if scalar.is_integer and scalar.bits < 32:
         return I32 if scalar.is_signed else U32
     return scalar
@@ -119,15 +100,17 @@ class Lowering(ABC, Generic[V]):
             case nodes.Binary():
                 return self.binary(expr)
             case nodes.Compare():
-                left, right = self.expression(expr.left), self.expression(expr.right)
-                return self.compare(expr.op, wide(expr.left.type), left, right)
+                return self.comparison(expr)
             case nodes.Select():
                 parts = [self.expression(item) for item in (expr.condition, expr.yes, expr.no)]
                 return self.select(wide(expr.type), *parts)
             case nodes.Cast():
                 return self.cast(expr.op, expr.operand.type, expr.type, self.expression(expr.operand))
             case nodes.MathCall():
-                return self.maths(expr, [self.expression(item) for item in expr.operands])
+                operands = [self.expression(item) for item in expr.operands]
+                if is_narrow_float(expr.type):
+                    return narrow.maths(self, expr, operands)
+                return self.maths(expr, operands)
         return self.leaf(expr)
 
     def leaf(
@@ -152,8 +135,23 @@ class Lowering(ABC, Generic[V]):
         assert_never(expr)
 
     def number(self, scalar: Scalar, value: int | float) -> V:
-        """Return a constant from its value."""
-        return self.constant(scalar, nodes.bits_of(scalar, value))
+        """Return a constant of a wide type or a float type from its value."""
+        return self.constant(wide(scalar), nodes.bits_of(scalar, value))
+
+    def widen(self, scalar: Scalar, value: V) -> V:
+        """Return the f32 of a narrow float's bits."""
+        return narrow.widen(self, scalar, value)
+
+    def narrow(self, scalar: Scalar, value: V) -> V:
+        """Return the bits of the narrow float nearest to an f32."""
+        return narrow.narrow(self, scalar, value)
+
+    def comparison(self, expr: nodes.Compare) -> V:
+        """Compare two operands of one type."""
+        scalar, pair = expr.left.type, [self.expression(item) for item in (expr.left, expr.right)]
+        if is_narrow_float(scalar):
+            scalar, pair = F32, [self.widen(scalar, item) for item in pair]
+        return self.compare(expr.op, wide(scalar), *pair)
 
     def differs(self, scalar: Scalar, value: V, other: int) -> V:
         """Return whether a value is not a number."""
@@ -172,6 +170,8 @@ class Lowering(ABC, Generic[V]):
 
     def unary(self, op: Unary, scalar: Scalar, value: V) -> V:
         """Apply an operation on one operand."""
+        if is_narrow_float(scalar):
+            return narrow.unary(self, op, value)
         held = wide(scalar)
         match op:
             case Unary.NEG_WRAP:
@@ -196,8 +196,10 @@ class Lowering(ABC, Generic[V]):
         """Apply an operation on two operands."""
         scalar, held = expr.type, wide(expr.type)
         left, right = self.expression(expr.left), self.expression(expr.right)
-        if expr.op in _DIRECT:
-            return self.fit(scalar, self.core(_DIRECT[expr.op], held, left, right))
+        if is_narrow_float(scalar):
+            return narrow.binary(self, expr, left, right)
+        if expr.op in DIRECT:
+            return self.fit(scalar, self.core(DIRECT[expr.op], held, left, right))
         if expr.op in _EXTREMES:
             order = Compare.LT if expr.op in _LEAST else Compare.GT
             return self.select(held, self.compare(order, held, right, left), right, left)
@@ -271,6 +273,10 @@ class Lowering(ABC, Generic[V]):
 
     def cast(self, op: Cast, source: Scalar, target: Scalar, value: V) -> V:
         """Convert a value."""
+        if is_narrow_float(target):
+            return narrow.to_narrow(self, op, source, target, value)
+        if is_narrow_float(source):
+            return narrow.from_narrow(self, op, source, target, value)
         if source == BOOL:
             held = wide(target)
             return self.select(held, value, self.number(held, 1), self.number(held, 0))

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from atoll.ir import BOOL, U32, U64, Scalar, nodes
 from atoll.ir.ops import Cast, Compare, Math, Unary
-from atoll_plugins.formats.lowering import Core, Lowering
+from atoll_plugins.formats.core import Core
+from atoll_plugins.formats.lowering import Lowering
 
 V = TypeVar("V")
 

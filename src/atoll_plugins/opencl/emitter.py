@@ -7,7 +7,6 @@ from atoll.artifact import Fact
 from atoll.ir import Module, nodes
 from atoll.plugin import Emitted, Target
 from atoll_plugins.formats.emission import Group, Node, prepare
-from atoll_plugins.formats.narrow import lacks_narrow_floats
 from atoll_plugins.opencl.printer import OpenClPrinter, uses_double
 
 DEFAULT_VERSION = "1.2"
@@ -53,4 +52,4 @@ def _lacks(node: Node) -> str | None:
     """Return what OpenCL 1.2 lacks at a node, or None."""
     if isinstance(node, nodes.Atomic) and node.value.type.bits == 64:
         return f"`atomic {node.op}` on {node.value.type}"
-    return lacks_narrow_floats(node)
+    return None

@@ -7,6 +7,7 @@ OpenCL 1.2 atomics are relaxed: an order is made by fences around them.
 from __future__ import annotations
 
 from atoll.ir import F64, View, nodes, ops
+from atoll.ir.nodes import NARROW_FLOATS
 from atoll.ir.ops import AtomicOp, Math, Order
 from atoll.ir.walk import all_expressions
 from atoll_plugins.formats.cdialect import Dialect
@@ -28,7 +29,8 @@ OPENCL_C = Dialect(
     name="OpenCL C 1.2",
     types={
         "bool": "bool", "i8": "char", "i16": "short", "i32": "int", "i64": "long",
-        "u8": "uchar", "u16": "ushort", "u32": "uint", "u64": "ulong", "f32": "float", "f64": "double",
+        "u8": "uchar", "u16": "ushort", "u32": "uint", "u64": "ulong",
+        "f16": "ushort", "bf16": "ushort", "f32": "float", "f64": "double",
     },
     memory={},
     long="l",
@@ -36,6 +38,20 @@ OPENCL_C = Dialect(
     maths=_MATHS,
     fabs="fabs({a})",
     reinterpret=True,
+    narrow={
+        "atoll_widen_f16": """\
+static inline float atoll_widen_f16(ushort a)
+{
+  return vload_half(0, (const half *)&a);
+}""",
+        "atoll_narrow_f16": """\
+static inline ushort atoll_narrow_f16(float a)
+{
+  ushort bits;
+  vstore_half_rte(a, 0, (half *)&bits);
+  return bits;
+}""",
+    },
 )  # fmt: skip
 
 _IDS = {
@@ -128,7 +144,13 @@ def uses_double(job: Job) -> bool:
     declared = [local.type for local in job.kernel.locals] + [item.element for item in job.kernel.shared]
     params = (param.type for param in job.kernel.params)
     declared += [kind.element if isinstance(kind, View) else kind for kind in params]
-    return F64 in declared or any(expr.type == F64 for expr in all_expressions(job.kernel.body))
+    return F64 in declared or any(_is_double(expr) for expr in all_expressions(job.kernel.body))
+
+
+def _is_double(expr: nodes.Expr) -> bool:
+    """Tell whether an expression is done in f64; so is a fused multiply-add of narrow floats."""
+    fused = isinstance(expr, nodes.MathCall) and expr.op is Math.FMA
+    return expr.type == F64 or (fused and expr.type in NARROW_FLOATS)
 
 
 def _atomic_helper(stmt: nodes.Atomic, kind: str, name: str, space: str) -> str:

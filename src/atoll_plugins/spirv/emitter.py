@@ -10,7 +10,6 @@ from atoll.ir import F64, Module, nodes
 from atoll.ir.ops import Math
 from atoll.plugin import Emitted, Target
 from atoll_plugins.formats.emission import Group, Job, Node, cannot_emit, prepare
-from atoll_plugins.formats.narrow import lacks_narrow_floats
 from atoll_plugins.spirv.assembler import Assembler
 from atoll_plugins.spirv.function import MATHS, WIDE_MATHS, Function
 from atoll_plugins.vulkan.rules import SPIRV_OF_VULKAN
@@ -76,7 +75,7 @@ def _version(target: Target) -> tuple[int, int]:
 
 
 def _shared_bytes(job: Job) -> int:
-    """Return what the shader takes: narrow integers stand in 32 bits there."""
+    """Return what the shader takes: narrow elements stand in 32 bits there."""
     return sum(-(-item.length * max(4, item.element.nbytes) // 8) * 8 for item in job.kernel.shared)
 
 
@@ -87,4 +86,4 @@ def _lacks(node: Node) -> str | None:
             return "`fma` with one rounding (its own may round twice)"
         if node.op not in MATHS or (node.type == F64 and node.op not in WIDE_MATHS):
             return f"`{node.op}` on {node.type}"
-    return lacks_narrow_floats(node)
+    return None

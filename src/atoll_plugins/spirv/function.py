@@ -12,8 +12,9 @@ from typing import assert_never
 from atoll.ir import BOOL, I32, I64, U32, U64, Scalar, nodes, ops
 from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import all_expressions, expressions
+from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import Job
-from atoll_plugins.formats.lowering import Core, Lowering, info_path, wide
+from atoll_plugins.formats.lowering import Lowering, info_path, wide
 from atoll_plugins.formats.powers import with_special_cases
 from atoll_plugins.spirv import resources
 from atoll_plugins.spirv.assembler import Assembler, literal_words

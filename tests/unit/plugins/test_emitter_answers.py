@@ -24,7 +24,7 @@ from atoll.testing.programs import programs
 from atoll.testing.random_kernels import random_program
 from atoll_plugins.cuda import ptxfunction
 from atoll_plugins.formats import ctext
-from atoll_plugins.formats.lowering import Core
+from atoll_plugins.formats.core import Core
 from atoll_plugins.spirv import function as spirv_function
 from emitter_kit import BACKENDS, device, emitter
 
@@ -37,6 +37,8 @@ MIXES_ZEROS = "llvmpipe"
 LACKS = {
     "fma_f32": ("vulkan",),
     "fma_f64": ("vulkan",),
+    "fma_f16": ("vulkan",),
+    "fma_bf16": ("vulkan",),
     "maths_f64": ("cuda", "vulkan"),
     "pow_f64": ("cuda", "vulkan"),
 }

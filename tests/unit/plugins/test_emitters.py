@@ -60,7 +60,7 @@ def test_the_validator_accepts_every_shader(
     _each("vulkan", Target(backend="vulkan", version=version), tmp_path, whole, command, tell)
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90", "sm_100"])
 def test_the_assembler_accepts_all_ptx(
     arch: str, tmp_path: Path, whole: bool, tell: Callable[[str], None]
 ) -> None:
