@@ -25,10 +25,10 @@ def command() -> None:
 @command.command(name="show")
 @_FILE
 @click.option("--target", metavar="PLATFORM[:ARCH]", help="What to emit for, such as cpu.")
-@click.option("--stage", metavar="NAME", help="`kir`, or the target's own stage; that by default.")
+@click.option("--stage", metavar="NAME", help="`kir`, or the target's own stage.")
 @_JSON
 def show(file: str, target: str | None, stage: str | None, as_data: bool) -> None:
-    """Print a stage of a kernel: text as it is, a binary as bytes (as hex to a terminal)."""
+    """Print a kernel as KIR, or as a target's text; a binary stage that is named as its bytes."""
     with answering(as_data) as answer:
         from atoll.kernels.files import select
 
@@ -42,7 +42,7 @@ def show(file: str, target: str | None, stage: str | None, as_data: bool) -> Non
         ]
         if not as_data:
             for _, code in rows:
-                _print_code(code)
+                _print_code(code, stage, target)
 
 
 def _no_target(stage: str) -> Exception:
@@ -64,14 +64,28 @@ def _hex(code: str | bytes) -> str | None:
     return code.hex() if isinstance(code, bytes) else None
 
 
-def _print_code(code: str | bytes) -> None:
+def _print_code(code: str | bytes, stage: str | None, target: str | None) -> None:
     if isinstance(code, str):
         click.echo(code, nl=not code.endswith("\n"))
     elif sys.stdout.isatty():
-        for at in range(0, len(code), 32):
-            click.echo(code[at : at + 32].hex(" ", 4))
+        raise _binary(len(code), stage, str(target))
     else:
         sys.stdout.buffer.write(code)
+
+
+def _binary(size: int, stage: str | None, target: str) -> Exception:
+    from atoll.diagnostics import Diagnostic
+    from atoll.errors import UsageError
+
+    text = ", or leave `--stage` out to read it" if stage else ""
+    return UsageError(
+        Diagnostic(
+            code="ATL0763",
+            message=f"the stage `{stage or 'native'}` of `{target}` is binary, and stdout is a terminal",
+            notes=(f"it has: {size} bytes",),
+            hint=f"redirect it (`> kernel.bin`){text}",
+        )
+    )
 
 
 @command.command(name="check")

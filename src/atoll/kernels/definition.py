@@ -131,11 +131,11 @@ class KernelFunction:
         return OracleLaunch.over(self, shape, block=block, seed=seed, races=races)
 
     def show(self, target: str, stage: str | None = None) -> str | bytes:
-        """Return a stage of compilation: text as `str`, a binary as `bytes`.
+        """Return a stage of compilation: text as `str`, a binary stage that is named as `bytes`.
 
         Args:
             target: ``PLATFORM`` or ``PLATFORM:ARCH``.
-            stage: ``kir``, or the target's own; None for that.
+            stage: ``kir``, or the target's own; None for the target's text.
         """
         from atoll.kernels.show import show
 

@@ -6,11 +6,13 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError
 from atoll.kernels.definition import KernelFunction
 from atoll.kernels.launch import block_for
-from atoll.plugin import Emitted, Emitter, Target, registry
+from atoll.plugin import Disassembler, Emitted, Emitter, Target, registry
 
 
 def show(kernel: KernelFunction, target: str, stage: str | None = None) -> str | bytes:
-    """Return a stage of a kernel: text as `str`, a binary as `bytes`.
+    """Return a stage of a kernel: text as `str`, a binary that is named as `bytes`.
+
+    Without a stage it is the target's text: of a binary its disassembly, where its emitter has one.
 
     Raises:
         UsageError: Where the target or the stage does not exist.
@@ -30,7 +32,11 @@ def show(kernel: KernelFunction, target: str, stage: str | None = None) -> str |
             )
         )
     emitted = emit(kernel, emitter, wanted)
-    return emitted.code.decode() if emitted.text else emitted.code
+    if emitted.text:
+        return emitted.code.decode()
+    if stage is None and isinstance(emitter, Disassembler):
+        return emitter.disassemble(emitted.code)
+    return emitted.code
 
 
 def emit(kernel: KernelFunction, emitter: Emitter, target: Target) -> Emitted:

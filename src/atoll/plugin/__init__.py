@@ -16,7 +16,7 @@ from atoll.plugin.driver import (
     LauncherSource,
     ScalarArgument,
 )
-from atoll.plugin.emitter import Emitted, Emitter, LaunchLayout, ParamField, Target
+from atoll.plugin.emitter import Disassembler, Emitted, Emitter, LaunchLayout, ParamField, Target
 from atoll.plugin.lane import (
     DataProduct,
     HostLane,
@@ -42,6 +42,7 @@ __all__ = [
     "BufferArgument",
     "DataProduct",
     "DeviceInfo",
+    "Disassembler",
     "Driver",
     "DriverDevice",
     "Emitted",

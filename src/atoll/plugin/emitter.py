@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from atoll.accel import Entry
 from atoll.artifact import Fact
@@ -86,4 +86,13 @@ class Emitter(Protocol):
         ...
 
 
-__all__ = ["Emitted", "Emitter", "LaunchLayout", "ParamField", "Target"]
+@runtime_checkable
+class Disassembler(Protocol):
+    """What an emitter of a binary may have beside: people read its code as text."""
+
+    def disassemble(self, code: bytes) -> str:
+        """Return code of its own as text."""
+        ...
+
+
+__all__ = ["Disassembler", "Emitted", "Emitter", "LaunchLayout", "ParamField", "Target"]

@@ -11,6 +11,7 @@ from atoll.ir.ops import Math
 from atoll.plugin import Emitted, Target
 from atoll_plugins.formats.emission import Group, Job, Node, cannot_emit, prepare
 from atoll_plugins.spirv.assembler import Assembler
+from atoll_plugins.spirv.disassembler import disassemble
 from atoll_plugins.spirv.function import MATHS, WIDE_MATHS, Function
 from atoll_plugins.vulkan.rules import SPIRV_OF_VULKAN
 
@@ -59,6 +60,10 @@ class SpirvEmitter:
             floor=f"{version[0]}.{version[1]}",
             version=target.version,
         )
+
+    def disassemble(self, code: bytes) -> str:
+        """Return a module as text, one line an instruction."""
+        return disassemble(code)
 
 
 def _version(target: Target) -> tuple[int, int]:

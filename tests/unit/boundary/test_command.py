@@ -55,7 +55,10 @@ def test_c_is_made_where_python_cannot_be(tmp_path: Path) -> None:
     assert "error[ATL0312]: `app_sum` has no Python form: the pointer `x` has no extent" in done.stderr
 
 
-MISSING = "error[ATL0314]: the root `{}` does not exist\n  help: make the folder or the file, or leave the root out\n"
+MISSING = """\
+error[ATL0314]: the root `{}` does not exist
+  help: make the folder or the file, or leave the root out
+"""
 
 
 def test_a_missing_root_and_wrong_usage_exit_with_2(tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,8 +50,31 @@ def test_show_prints_kir_by_default_and_the_native_text_of_a_target(file: Path) 
     assert done.stdout_bytes[:4] == (0x07230203).to_bytes(4, "little")
 
 
+def test_show_without_a_stage_prints_a_binary_target_as_text(file: Path) -> None:
+    text = call("show", f"{file}:double", "--target", "vulkan").stdout
+    assert text.startswith("; SPIR-V 1.5, ")
+    assert "OpEntryPoint GLCompute" in text
+    answer = json.loads(call("show", f"{file}:double", "--target", "vulkan", "--json").stdout)
+    assert answer["kernels"] == [{"name": "double", "text": text, "hex": None}]
+
+
+def test_show_writes_no_bytes_to_a_terminal(file: Path) -> None:
+    reader, writer = os.openpty()
+    argv = [sys.executable, "-m", "atoll", "kernel", "show", f"{file}:double", "--target", "vulkan"]
+    done = subprocess.run([*argv, "--stage", "spirv"], stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    os.set_blocking(reader, False)
+    with pytest.raises((BlockingIOError, OSError)):
+        os.read(reader, 1)
+    os.close(reader)
+    said = done.stderr.decode()
+    assert done.returncode == 2
+    assert "error[ATL0763]: the stage `spirv` of `vulkan` is binary, and stdout is a terminal" in said
+    assert "help: redirect it (`> kernel.bin`), or leave `--stage` out to read it" in said
+
+
 def test_show_gives_one_object_to_a_machine(file: Path) -> None:
-    answer = json.loads(call("show", file, "--target", "vulkan", "--json").stdout)
+    answer = json.loads(call("show", file, "--target", "vulkan", "--stage", "spirv", "--json").stdout)
     assert [item["name"] for item in answer["kernels"]] == ["double", "racing"]
     assert answer["kernels"][0]["hex"].startswith("03022307")
     assert answer["diagnostics"] == []
