@@ -68,6 +68,7 @@ class Session:
         accel_option: The text of ``--accel``, or None for the manifest's set.
         no_accel: Whether ``--no-accel`` empties the set.
         profile_name: The profile.
+        features: Features that are on beside the default ones.
         offline: Whether nothing may be fetched.
         environment: Where programs and settings are looked up.
         say: Called with lines of talk while something is fetched.
@@ -77,6 +78,7 @@ class Session:
     accel_option: str | None = None
     no_accel: bool = False
     profile_name: str = "release"
+    features: tuple[str, ...] = ()
     offline: bool = False
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     say: Callable[[str], None] | None = None
@@ -136,7 +138,10 @@ class Session:
         compiler = ""
         if any("compiler" in overlay.text for overlay in self.unresolved.overlays):
             compiler = self._compiler_family()
-        return self.unresolved.resolve(self.accel, self.host, platform.machine(), compiler)
+        from atoll.manifest import enable
+
+        resolved = self.unresolved.resolve(self.accel, self.host, platform.machine(), compiler)
+        return enable(resolved, self.features)
 
     @property
     def host(self) -> str:
@@ -193,6 +198,7 @@ class Session:
             environment=self.searched,
             ensure=self.ensure,
             host=self.host,
+            features=self.features,
         )
 
     def ensure(self, payload: Payload) -> PayloadRoot:
@@ -272,6 +278,7 @@ class Session:
             "accel": self.accel_option,
             "no_accel": self.no_accel,
             "profile": self.profile_name,
+            "features": sorted(self.features),
             "path": self.searched.get("PATH", ""),
             "store": self.environment.get("ATOLL_STORE", ""),
             "python": this_python(),
@@ -284,6 +291,7 @@ def open_session(
     accel: str | None = None,
     no_accel: bool = False,
     profile: str = "release",
+    features: tuple[str, ...] = (),
     offline: bool = False,
     environment: Mapping[str, str] | None = None,
     say: Callable[[str], None] | None = None,
@@ -310,6 +318,7 @@ def open_session(
         accel_option=accel,
         no_accel=no_accel,
         profile_name=profile,
+        features=tuple(sorted(set(features))),
         offline=offline or found.get("ATOLL_OFFLINE") == "1",
         environment=found,
         say=say,

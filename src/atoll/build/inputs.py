@@ -45,8 +45,7 @@ def _globs(request: BuildRequest) -> Iterator[str]:
     for target in manifest.targets.values():
         for source in (Source(glob=DEFAULT_SOURCES),) if target.sources is None else target.sources:
             yield source.glob
-    for feature in manifest.features.values():
-        yield from (source.glob for source in feature.sources)
+        yield from (source.glob for source in target.added)
     for data in manifest.data.values():
         yield from data.files
 

@@ -5,6 +5,7 @@ predicate; a *constraint* is the `accel` of a source entry. Which devices a set 
 :mod:`atoll.accel`'s; which actions follow is :mod:`atoll.build`'s.
 """
 
+from atoll.manifest.features import enable
 from atoll.manifest.lanes import LaneFacts
 from atoll.manifest.model import (
     Boundary,
@@ -50,6 +51,7 @@ __all__ = [
     "Target",
     "TargetKind",
     "Variant",
+    "enable",
     "find",
     "read",
     "select",

@@ -153,6 +153,7 @@ class Target:
     exclusive: bool = key("Whether a test runs alone.", default=False)
     boundary: str | None = key("The boundary (`[boundary.NAME]`) whose entries it carries.", default=None)
     packages: tuple[str, ...] = key("Python package folders that a `python` target ships.", default=())
+    added: tuple[Source, ...] = field(default=(), metadata={"hidden": True})
     span: Span | None = place()
 
 

@@ -133,13 +133,10 @@ class _Work:
 
     def target(self, name: str, target: Target) -> None:
         """Keep the units of one target."""
-        if target.sources is None:
-            self._default(name)
-            return
         owners: dict[str, Source] = {}
         gone: set[str] = set()
         # What says more about a file owns it; what a constraint leaves out stays out.
-        for source in sorted(target.sources, key=_is_plain):
+        for source in sorted((*(target.sources or ()), *target.added), key=_is_plain):
             files: list[str] = []
             try:
                 files = self._files(source)
@@ -154,14 +151,16 @@ class _Work:
             for path in files:
                 if path not in gone and self._own(owners, path, source):
                     self._file(name, path, source, entries)
+        if target.sources is None:
+            self._default(name, {*owners, *gone})
 
-    def _default(self, name: str) -> None:
+    def _default(self, name: str, taken: set[str]) -> None:
         source = Source(glob=DEFAULT_SOURCES)
         pattern = glob.parse(DEFAULT_SOURCES)
         assert isinstance(pattern, glob.Pattern)
         for path in self._expand(source, pattern):
             lane = self.claims.units.get(PurePosixPath(path).suffix)
-            if lane is not None and self.claims.lanes[lane].host:
+            if lane is not None and self.claims.lanes[lane].host and path not in taken:
                 self._file(name, path, source, None)
 
     def _own(self, owners: dict[str, Source], path: str, source: Source) -> bool:

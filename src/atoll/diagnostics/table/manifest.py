@@ -129,4 +129,14 @@ CODES = {
         "A constrained glob, or a plain name, that matches nothing is refused in every build, also "
         "without an accelerator. A plain pattern that matches nothing is a warning.",
     ),
+    "ATL0232": CodeInfo(
+        "sources of a feature without a target",
+        "The sources that a feature adds join the target named like the package, or the only target that "
+        "compiles something and is no test. Here neither is clear.",
+    ),
+    "ATL0233": CodeInfo(
+        "no such feature",
+        "Features are asked for by the line of a consumer (`[dependencies]`) or by a wheel variant "
+        "(`[[pack.variant]]`); the package has none of that name.",
+    ),
 }
