@@ -1,4 +1,4 @@
-"""Random kernels: CPython, the processor and Vulkan give one answer, bit for bit."""
+"""Random kernels: CPython, the interpreter, the processor, Vulkan and OpenCL give one answer, bit for bit."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from atoll.ir import Module, ops
 from atoll.ir import nodes as n
 from atoll.kernels.definition import KernelFunction
 from atoll.plugin import registry
+from atoll_plugins.cpu.driver import CpuDriver
 from kernel_text import kernel_from
 from property.kernel_programs import ITEMS, PARAMS, program
 
@@ -62,12 +63,13 @@ def refusal(found: KernelFunction) -> str:
     return ""
 
 
-@pytest.mark.parametrize("device", ["cpu", "vulkan", "opencl"])
+@pytest.mark.parametrize("device", ["interpreter", "cpu", "vulkan", "opencl"])
 def test_random_kernels_agree_with_the_oracle_bit_for_bit(whole: bool, device: str) -> None:
-    driver = registry().drivers[device]
+    driver = CpuDriver({"PATH": "/nowhere"}) if device == "interpreter" else registry().drivers[device]
     if not driver.devices():
         missing = driver.unavailable()
         pytest.skip(f"no {device} device: {missing[0] if missing else 'none present'}")
+    opened = driver.open(0)
     chosen, refused = seeds(whole, device), 0
     print(f"{device}: {len(chosen)} programs from seed {chosen[0]}")
     for seed in chosen:
@@ -82,7 +84,7 @@ def test_random_kernels_agree_with_the_oracle_bit_for_bit(whole: bool, device: s
         given = arguments(seed)
         expected, mine = copies(given), copies(given)
         found.python(ITEMS, seed=seed)(*expected)
-        found.over(ITEMS, device=device)(*mine)
+        found.over(ITEMS, device=opened)(*mine)
         for name, a, b in zip(("x", "u", "w", "f", "oi", "ou", "ow", "of"), mine, expected, strict=True):
             assert same(a, b), f"seed {seed}: {name} on {device}\n{source}\n{a}\n{b}"
     print(f"{device}: {refused} of {len(chosen)} refused for depth")

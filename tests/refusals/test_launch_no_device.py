@@ -44,12 +44,9 @@ def test_a_library_of_another_kind_is_the_reason(
     assert missing[0].startswith("libm.so.6 has no ")
 
 
-def test_without_a_compiler_the_processor_is_none() -> None:
+def test_without_a_compiler_the_processor_is_the_interpreter() -> None:
     driver = CpuDriver({"PATH": "/nowhere"})
-    assert driver.devices() == ()
-    assert driver.unavailable() == (
-        "no C compiler (cc, gcc, clang) on PATH",
-        "install a C compiler (Debian: `apt-get install gcc`)",
-    )
-    with pytest.raises(DeviceError, match="ATL0802"):
-        driver.open(0)
+    assert [info.name for info in driver.devices()] == ["cpu (interpreter)"]
+    assert driver.unavailable() is None
+    with pytest.raises(DeviceError, match="ATL080"):
+        driver.open(1)

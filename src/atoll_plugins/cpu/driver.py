@@ -1,5 +1,6 @@
 """Runs kernels on the processor: C text compiled by the host's compiler, work-groups on threads.
 
+Without a C compiler the interpreter takes its place (:mod:`atoll_plugins.cpu.interpreter`) and says so.
 The result does not depend on the number of threads: a work-group runs on one of them, in order.
 """
 
@@ -8,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -32,13 +32,14 @@ from atoll.plugin import (
     Target,
 )
 from atoll.runtime import faults, launcher_source
-from atoll.runtime.handles import Handles, room
+from atoll.runtime.handles import room
 from atoll.runtime.pack import pack_scalars
 from atoll_plugins.cpu.compile import CompilationError, Compiler, compiled, find_compiler
+from atoll_plugins.cpu.memory import HostMemory, Memory
 
 _HERE = Path(__file__).parent
-_INSTALL = "install a C compiler (Debian: `apt-get install gcc`)"
-_ALIGN = 64
+#: The device's name where no compiler is found.
+INTERPRETER = "cpu (interpreter)"
 
 Size = tuple[int, int, int]
 
@@ -51,31 +52,15 @@ class CpuExecutable:
     function: Any
 
 
-class _Memory:
-    """Bytes at a multiple of 64, zero at first."""
-
-    __slots__ = ("address", "view")
-
-    def __init__(self, nbytes: int) -> None:
-        raw = bytearray(nbytes + _ALIGN)
-        start = -ctypes.addressof(ctypes.c_char.from_buffer(raw)) % _ALIGN
-        self.view = memoryview(raw)[start : start + nbytes]
-        self.address = ctypes.addressof(ctypes.c_char.from_buffer(raw, start))
-
-
-class CpuDevice:
+class CpuDevice(HostMemory):
     """The processor, opened: a pool of threads and the memory handed out."""
 
     def __init__(self, info: DeviceInfo, compiler: Compiler, environment: Mapping[str, str]) -> None:
-        self.info = info
+        super().__init__(info)
         self._compiler = compiler
         self._environment = environment
-        self._buffers: Handles[_Memory] = Handles(info.name)
         self._threads = processors()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="atoll-cpu")
-        self._lock = threading.RLock()
-        self._process = os.getpid()
-        self._open = True
 
     def target(self) -> Target:
         """Return C for this machine."""
@@ -99,34 +84,6 @@ class CpuDevice:
         function.restype = None
         return CpuExecutable(code.entry, function)
 
-    def allocate(self, nbytes: int) -> int:
-        """Return the handle of a new buffer."""
-        with self._using():
-            size = room(nbytes)
-            if size > self.info.limits["buffer_bytes"]:
-                limit = f"{self.info.limits['buffer_bytes']} bytes of free memory"
-                raise faults.outside(self.info.name, f"a buffer of {nbytes} bytes", limit)
-            return self._buffers.add(_Memory(size), size)
-
-    def release(self, handle: int) -> None:
-        """Free a buffer; harmless on a closed device."""
-        with self._lock:
-            self._buffers.pop(handle)
-
-    def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:
-        """Copy host bytes into a buffer."""
-        with self._using():
-            memory = self._buffers.inside(handle, offset, data.nbytes)
-            if data.nbytes:
-                memory.view[offset : offset + data.nbytes] = data.cast("B")
-
-    def download(self, handle: int, out: memoryview, offset: int = 0) -> None:
-        """Copy a buffer into host bytes."""
-        with self._using():
-            memory = self._buffers.inside(handle, offset, out.nbytes)
-            if out.nbytes:
-                out.cast("B")[:] = memory.view[offset : offset + out.nbytes]
-
     def launch(
         self, executable: Executable, groups: Size, group: Size, arguments: tuple[Argument, ...]
     ) -> None:
@@ -137,7 +94,7 @@ class CpuDevice:
         with self._using():
             kept = [self._buffers.get(handle) for handle in handles]
             pointers = (ctypes.c_void_p * (len(kept) or 1))(*(item.address for item in kept))
-            packed = _Memory(room(len(block)))
+            packed = Memory(room(len(block)))
             packed.view[: len(block)] = block
             grid, local = (ctypes.c_uint32 * 3)(*groups), (ctypes.c_uint32 * 3)(*group)
             call = (ctypes.addressof(pointers), packed.address, grid, local)
@@ -155,25 +112,8 @@ class CpuDevice:
         for future in running:
             future.result()
 
-    def wait(self) -> None:
-        """Return at once: a launch runs to its end."""
-        self._using()
-
-    def close(self) -> None:
-        """Free everything; idempotent."""
-        with self._lock:
-            if self._open and os.getpid() == self._process:
-                self._pool.shutdown()
-            self._open = False
-            for _ in self._buffers.drain():
-                pass
-
-    def _using(self) -> threading.RLock:
-        if not self._open:
-            raise faults.closed(self.info.name)
-        if os.getpid() != self._process:
-            raise faults.closed(self.info.name, "this process was forked after it had been opened")
-        return self._lock
+    def _end(self) -> None:
+        self._pool.shutdown()
 
 
 class CpuDriver:
@@ -190,33 +130,37 @@ class CpuDriver:
         return os.environ if self._stated is None else self._stated
 
     def devices(self) -> tuple[DeviceInfo, ...]:
-        """Return the processor, where a compiler can make kernels for it."""
-        compiler = find_compiler(self._environment)
-        return () if compiler is None else (_describe(compiler),)
+        """Return the processor; without a compiler its name says ``cpu (interpreter)``."""
+        return (self._info(find_compiler(self._environment)),)
 
     def unavailable(self) -> tuple[str, str] | None:
-        """Return (reason, fix) without a C compiler."""
-        if find_compiler(self._environment) is not None:
-            return None
-        return "no C compiler (cc, gcc, clang) on PATH", _INSTALL
+        """Return None: the interpreter is always there."""
+        return None
 
     def open(self, index: int) -> DriverDevice:
-        """Open the processor."""
-        compiler = find_compiler(self._environment)
-        if compiler is None:
-            raise faults.unavailable(self.name, *(self.unavailable() or ("", _INSTALL)))
+        """Open the processor: with a C compiler, else with the interpreter."""
         if index != 0:
             raise faults.no_index(self.name, index, 1)
-        return CpuDevice(_describe(compiler), compiler, dict(self._environment))
+        compiler = find_compiler(self._environment)
+        info = self._info(compiler)
+        if compiler is not None:
+            return CpuDevice(info, compiler, dict(self._environment))
+        from atoll_plugins.cpu.interpreter import InterpreterDevice
+
+        return InterpreterDevice(info)
+
+    def _info(self, compiler: Compiler | None) -> DeviceInfo:
+        if compiler is None:
+            return _describe(INTERPRETER, "interpreter")
+        return _describe(processor_name(), compiler.version)
 
     def launcher(self) -> LauncherSource | None:
         """Return the C launcher."""
         return launcher_source(_HERE)
 
 
-def _describe(compiler: Compiler) -> DeviceInfo:
-    name = processor_name()
-    facts = DeviceFacts(backend="cpu", name=name, arch=platform.machine(), facts={"driver": compiler.version})
+def _describe(name: str, made_by: str) -> DeviceInfo:
+    facts = DeviceFacts(backend="cpu", name=name, arch=platform.machine(), facts={"driver": made_by})
     limits = {"buffer_bytes": free_memory(), "threads": processors()}
     return DeviceInfo(driver="cpu", index=0, name=name, facts=facts, software=True, limits=limits)
 

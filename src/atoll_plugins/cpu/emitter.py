@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from atoll.accel import Entry
 from atoll.ir import Module
+from atoll.ir.text import canonical
 from atoll.plugin import Emitted, Target
+from atoll_plugins.cpu.interpreter import ARCH
 from atoll_plugins.cpu.printer import CpuPrinter
 from atoll_plugins.formats.emission import Group, lacks_nothing, prepare
 
@@ -27,8 +29,18 @@ class CpuEmitter:
         return Target(backend="cpu", arch=arch)
 
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
-        """Return one kernel as C11."""
+        """Return one kernel as C11; for the architecture ``kir``, the interpreter's, as KIR."""
         job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing)
+        if target.arch == ARCH:
+            return Emitted(
+                target=target,
+                stage=ARCH,
+                code=canonical(Module(kernels=(job.kernel,))),
+                text=True,
+                entry=job.kernel.symbol,
+                suffix=".kir",
+                layout=job.layout,
+            )
         return Emitted(
             target=target,
             stage=self.stage,

@@ -129,7 +129,7 @@ CODES = {
     ),
     "ATL0750": CodeInfo(
         "an index out of bounds",
-        "The oracle ran the kernel's body in Python and an index left its array. On a device the same "
+        "The oracle or the interpreter ran the kernel and an index left its array. On a device the same "
         "access reads or destroys something else.",
     ),
     "ATL0751": CodeInfo(
