@@ -13,7 +13,10 @@ class AtollError(Exception):
 
     Attributes:
         diagnostics: What was found, most important first; never empty.
+        exit_code: What the command line ends with: 1 refused or failed; 2 wrong usage, or unreadable.
     """
+
+    exit_code = 1
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         if not diagnostics:
@@ -27,11 +30,15 @@ class AtollError(Exception):
 
 
 class UsageError(AtollError):
-    """The caller asked for something that cannot be asked; exit code 2."""
+    """The caller asked for something that cannot be asked."""
+
+    exit_code = 2
 
 
 class UnreadableError(AtollError):
-    """A file could not be read or is not what it should be; exit code 2."""
+    """A file could not be read or is not what it should be."""
+
+    exit_code = 2
 
 
 class AccelError(AtollError):

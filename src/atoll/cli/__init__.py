@@ -55,7 +55,7 @@ def command() -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit."""
-    from atoll.errors import AtollError, UnreadableError, UsageError
+    from atoll.errors import AtollError
 
     try:
         command.main(args=args, prog_name="atoll", standalone_mode=False)
@@ -68,5 +68,5 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(130)
     except AtollError as error:
         print(error, file=sys.stderr)  # noqa: T201 - the one place where a refusal is printed
-        sys.exit(2 if isinstance(error, UsageError | UnreadableError) else 1)
+        sys.exit(error.exit_code)
     sys.exit(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ def answering(as_data: bool) -> Iterator[dict[str, Any]]:
     Without ``--json`` nothing is printed here, and a refusal goes on to the one place that prints it.
     """
     from atoll.diagnostics import as_json
-    from atoll.errors import AtollError, UnreadableError, UsageError
+    from atoll.errors import AtollError
 
     answer: dict[str, Any] = {}
     try:
@@ -28,7 +29,7 @@ def answering(as_data: bool) -> Iterator[dict[str, Any]]:
         if not as_data:
             raise
         click.echo(json.dumps({"diagnostics": [as_json(item) for item in error.diagnostics]}, indent=2))
-        sys.exit(2 if isinstance(error, UsageError | UnreadableError) else 1)
+        sys.exit(error.exit_code)
     if as_data:
         click.echo(json.dumps({"diagnostics": []} | answer, indent=2))
 
@@ -45,6 +46,16 @@ def plain(text: str) -> str:
     from atoll.diagnostics.render import printable
 
     return printable(text)
+
+
+def one_line(text: str) -> str:
+    """Return text as one line that cannot drive the terminal."""
+    return plain(text).replace("\n", "\\n")
+
+
+def day(moment: float) -> str:
+    """Return the day of a moment in seconds since 1970, in UTC."""
+    return time.strftime("%Y-%m-%d", time.gmtime(moment))
 
 
 def size(count: float) -> str:

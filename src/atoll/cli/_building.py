@@ -129,15 +129,12 @@ class Talk:
             self.emit({"event": "result", **facts, "diagnostics": [as_json(item) for item in found]})
 
     def fail(self, error: AtollError) -> NoReturn:
-        """Report a refusal and end: 2 for wrong usage and unreadable files, else 1."""
-        from atoll.errors import UnreadableError, UsageError
-
-        code = 2 if isinstance(error, UsageError | UnreadableError) else 1
+        """Report a refusal and end."""
         if self.bar is not None:
             self.bar.close()
         self.result(error.diagnostics, ok=False)
         self.diagnostics(error.diagnostics)
-        sys.exit(code)
+        sys.exit(error.exit_code)
 
 
 def build(

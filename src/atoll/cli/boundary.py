@@ -65,7 +65,7 @@ def command(
         written = _write(Path(out), texts)
     except AtollError as error:
         said += error.diagnostics
-        code = 2 if isinstance(error, UnreadableError) else 1
+        code = error.exit_code
     _report(interface, files, written, said, as_data)
     sys.exit(code)
 

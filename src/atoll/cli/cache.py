@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from atoll.cli._answer import answering, plain, size
+from atoll.cli._answer import answering, day, plain, size
 
 _JSON = click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
 
@@ -116,7 +116,7 @@ def explain(key: str | None, as_data: bool) -> None:
             return
         for item in found:
             click.echo(
-                plain(f"{item.kind} {item.key}  {size(item.bytes)}  {_day(item.made)}  {_STATE[item.whole]}")
+                plain(f"{item.kind} {item.key}  {size(item.bytes)}  {day(item.made)}  {_STATE[item.whole]}")
             )
         if not found:
             click.echo("the cache is empty: whatever is wanted next is made")
@@ -128,7 +128,7 @@ def _facts(item: Kept) -> dict[str, Any]:
         "key": item.key,
         "files": [str(path) for path in item.files],
         "bytes": item.bytes,
-        "made": _day(item.made),
+        "made": day(item.made),
         "whole": item.whole,
     }
 
@@ -149,10 +149,6 @@ def _missed(key: str) -> Exception:
             hint="`atoll cache explain` lists every key",
         )
     )
-
-
-def _day(moment: float) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(moment))
 
 
 @command.command(name="prune")

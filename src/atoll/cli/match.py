@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from atoll.cli._answer import one_line
+
 if TYPE_CHECKING:
     from atoll.accel import BackendRules
     from atoll.artifact import BuildRequest, Choice, Index, Verdict
@@ -207,10 +209,10 @@ class _Session:
             click.echo(json.dumps({"packages": packages, "diagnostics": shown}, indent=2))
             return
         for index, choice in self.answers:
-            click.echo(_plain(f"{index.package} {index.version}".rstrip()))
+            click.echo(one_line(f"{index.package} {index.version}".rstrip()))
             first = choice.accepted[0] if choice else None
             for verdict in choice.verdicts():
-                click.echo(_plain(_line(verdict, taken=verdict.descriptor is first)))
+                click.echo(one_line(_line(verdict, taken=verdict.descriptor is first)))
         for item in self.diagnostics:
             click.echo(render(item), err=True)
 
@@ -231,10 +233,3 @@ def _line(verdict: Verdict, *, taken: bool) -> str:
     what = side if path in ("", verdict.descriptor.left) else f"{path}  {side}"
     why = "; ".join(str(each) for each in verdict.relation.differences)
     return f"  {word:<8} {what}{f'  ({why})' if why else ''}"
-
-
-def _plain(text: str) -> str:
-    """Return a text that drives no terminal: one line, control characters spelled out."""
-    from atoll.diagnostics.render import printable
-
-    return printable(text).replace("\n", "\\n")

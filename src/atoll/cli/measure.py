@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from atoll.cli._answer import one_line
+
 if TYPE_CHECKING:
     from atoll.accel import AccelSet, DeviceFacts
     from atoll.diagnostics import Diagnostic
@@ -145,13 +147,13 @@ def _lines(found: Report, answer: dict[str, Any], *, verbose: bool) -> list[str]
     from atoll.artifact.descriptor import accel_text
 
     measured = found.measured
-    lines = [_plain(measured.path), f"  accel     {accel_text(measured.accel)}"]
-    lines += [f"  requires  {_plain(text)}" for text in _requires(found)]
-    lines += [f"  declared  {_plain(text)}" for text in measured.declared]
-    lines += [f"  unread    {_plain(f'{name}: {reason}')}" for name, reason in measured.unread]
+    lines = [one_line(measured.path), f"  accel     {accel_text(measured.accel)}"]
+    lines += [f"  requires  {one_line(text)}" for text in _requires(found)]
+    lines += [f"  declared  {one_line(text)}" for text in measured.declared]
+    lines += [f"  unread    {one_line(f'{name}: {reason}')}" for name, reason in measured.unread]
     if "on" in answer:
         lines.append(
-            f"  runs      {'yes' if answer['on']['runs'] else 'no'} ({_plain(answer['on']['device'])})"
+            f"  runs      {'yes' if answer['on']['runs'] else 'no'} ({one_line(answer['on']['device'])})"
         )
     if verbose:
         lines += _table(found)
@@ -171,17 +173,10 @@ def _table(found: Report) -> list[str]:
 
     rows = []
     for name, accel in found.members().items():
-        member = _plain(name.removeprefix(f"{found.measured.path}!") or name)
+        member = one_line(name.removeprefix(f"{found.measured.path}!") or name)
         entries = (
             [accel_text(None)] if accel is None else [str(entry) for entry in accel] or ["declared only"]
         )
         rows += [(member, entry) for entry in entries]
     width = max((len(member) for member, _ in rows), default=0)
     return [f"  {member:<{width}}  {entry}" for member, entry in rows]
-
-
-def _plain(text: str) -> str:
-    """Return a text that drives no terminal: one line, control characters spelled out."""
-    from atoll.diagnostics.render import printable
-
-    return printable(text).replace("\n", "\\n")

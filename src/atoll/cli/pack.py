@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from atoll.cli._building import Talk
 
 if TYPE_CHECKING:
+    from atoll.errors import AtollError
     from atoll.packaging import Metadata, Packed
     from atoll.session import Built, Session
 
@@ -38,7 +39,7 @@ def command(out: str, jobs: int | None, offline: bool, as_data: bool, verbose: b
         talk.diagnostics(built.diagnostics)
         packed = _pack(session, built, Path(out))
     except AtollError as error:
-        sys.exit(_refused(error, talk, as_data=as_data))
+        _refuse(error, talk, as_data=as_data)
     if as_data:
         talk.emit(_data(packed))
         return
@@ -140,11 +141,10 @@ def _bytes(count: int) -> str:
     return f"{count / 1024:.1f} KiB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MiB"
 
 
-def _refused(error: Any, talk: Talk, *, as_data: bool) -> int:
+def _refuse(error: AtollError, talk: Talk, *, as_data: bool) -> NoReturn:
     from atoll.diagnostics import as_json
-    from atoll.errors import UnreadableError, UsageError
 
     if as_data:
         talk.emit({"diagnostics": [as_json(item) for item in error.diagnostics]})
     talk.diagnostics(error.diagnostics)
-    return 2 if isinstance(error, UsageError | UnreadableError) else 1
+    sys.exit(error.exit_code)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from atoll.cli._answer import answering, plain, project_root, size
+from atoll.cli._answer import answering, day, plain, project_root, size
 
 if TYPE_CHECKING:
     from atoll.store import Store, Stored
@@ -43,7 +42,7 @@ def list_(as_data: bool) -> None:
             return
         click.echo(f"store: {store.folder}")
         for item in stored:
-            facts = (item.name, size(item.size), f"{item.files} files", f"fetched {_day(item.fetched)}")
+            facts = (item.name, size(item.size), f"{item.files} files", f"fetched {day(item.fetched)}")
             click.echo(plain("  ".join(facts)))
             click.echo(plain(f"  from: {' '.join(item.requirements)}"))
         if not stored:
@@ -86,14 +85,10 @@ def _facts(item: Stored) -> dict[str, Any]:
         "digest": item.digest,
         "bytes": item.size,
         "files": item.files,
-        "fetched": _day(item.fetched),
-        "used": _day(item.used),
+        "fetched": day(item.fetched),
+        "used": day(item.used),
         "started": item.started,
     }
-
-
-def _day(moment: float) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(moment))
 
 
 @command.command(name="why")
