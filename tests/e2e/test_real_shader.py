@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from e2e.harness import ATOLL, copied, machine, right, run
+from e2e.sabotage import sabotage
 
 
 @pytest.fixture
@@ -39,3 +40,13 @@ def test_a_change_in_a_shader_include_rebuilds_the_shader(project: Path) -> None
     events = right(ATOLL, "build", "--json", where=project).out
     assert "scale.comp" in events
     assert run(ATOLL, "run", "ggml_scale", where=project, env=machine()).code != 0
+
+
+def test_one_changed_operation_makes_the_answer_wrong(project: Path, tell: Callable[[str], None]) -> None:
+    program = project / right(ATOLL, "build", where=project).out.strip()
+    assert run(program, where=project).code == 0
+    for change in sabotage(program):
+        tell(change)
+    outcome = run(program, where=project)
+    assert outcome.code != 0, "a fallback answered in silence"
+    assert not outcome.out

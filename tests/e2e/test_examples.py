@@ -1,0 +1,178 @@
+"""Every example is built and run here, or listed with the reason and the test that covers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from e2e.harness import ATOLL, EXAMPLES, Outcome, copied, machine, right, run
+from e2e.sabotage import sabotage
+
+ANSWER = "12 24 36 48"
+NO_DEVICE = "not on this machine"
+FETCHED = "its sources are fetched first"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One way to run an example.
+
+    Attributes:
+        options: Of `atoll run`.
+        device: A part of the device's own name on this machine; empty for any.
+        names: What ``ATOLL_DEVICE`` names; empty for the program's own choice.
+        absent: A part of what is said where the machine has no such device: then the program ends with 1.
+    """
+
+    options: tuple[str, ...] = ()
+    device: str = ""
+    names: str = ""
+    absent: str = ""
+
+    @property
+    def label(self) -> str:
+        return " ".join((*self.options, f"ATOLL_DEVICE={self.names}")) or "default"
+
+    @property
+    def env(self) -> dict[str, str]:
+        return machine(**({"ATOLL_DEVICE": self.names} if self.names else {}))
+
+
+CPU = Case(("--no-accel",), "cpu")
+CUDA = ("--accel", "cuda13.0+{sm_80,sm_90} ptx>=90")
+NO_CUDA = "CUDA driver version is insufficient"
+# What runs here, each case printing the answer and then the device.
+RUN = {
+    "saxpy/vulkan": (Case(device="llvmpipe"), CPU),
+    "saxpy/opencl": (Case(device="pthread"), CPU),
+    "saxpy/cuda": (Case(absent=NO_CUDA), CPU),
+    "saxpy/link_time": (
+        Case(device="llvmpipe"),
+        Case(("--accel", "opencl1.2"), "pthread"),
+        Case(CUDA, absent=NO_CUDA),
+        CPU,
+    ),
+    "saxpy/run_time": (
+        # Nothing here but devices in software, which are taken only when named.
+        Case(),
+        Case(device="llvmpipe", names="vulkan"),
+        Case(device="pthread", names="opencl"),
+        Case(names="cuda", absent="the root `cuda` is not available"),
+        Case(device="cpu", names="cpu"),
+        CPU,
+    ),
+}
+# What runs elsewhere: why, and which test.
+ELSEWHERE = {
+    "thread": ("it becomes a wheel", "test_thread.py"),
+    "real/ggml_scale": (FETCHED, "test_real_shader.py"),
+}
+
+
+def examples(folder: Path = EXAMPLES) -> Iterator[str]:
+    """Give every folder below `folder` that is a project, build folders left out."""
+    for manifest in sorted((*folder.rglob("atoll.toml"), *folder.rglob("pyproject.toml"))):
+        place = manifest.parent.relative_to(folder)
+        if not any(part.startswith(".") for part in place.parts):
+            yield place.as_posix()
+
+
+def unlisted(found: Iterable[str]) -> set[str]:
+    """Return the examples that nothing covers."""
+    return set(found) - RUN.keys() - ELSEWHERE.keys()
+
+
+def cases() -> list[object]:
+    return [
+        pytest.param(name, case, id=f"{name}-{case.label}", marks=pytest.mark.xdist_group(name))
+        for name, listed in RUN.items()
+        for case in listed
+    ]
+
+
+def test_every_example_is_run_or_covered(tell: Callable[[str], None]) -> None:
+    found = set(examples())
+    tell(f"{len(found)} examples, {len(RUN)} run here, {len(ELSEWHERE)} elsewhere")
+    assert not unlisted(found)
+    assert not (RUN.keys() | ELSEWHERE.keys()) - found, "listed, but not there"
+
+
+def test_an_example_that_nobody_lists_is_found(tmp_path: Path) -> None:
+    for name in ("saxpy/vulkan", "saxpy/forgotten", "saxpy/vulkan/.atoll/build"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "atoll.toml").touch()
+    assert unlisted(examples(tmp_path)) == {"saxpy/forgotten"}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_what_is_covered_elsewhere_is_named_there(name: str) -> None:
+    _, test = ELSEWHERE[name]
+    assert f'"{name}"' in Path(__file__).with_name(test).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that gives the copy of an example, the same one each time."""
+    made: dict[str, Path] = {}
+
+    def get(name: str) -> Path:
+        if name not in made:
+            made[name] = copied(name, tmp_path_factory.mktemp("examples"))
+        return made[name]
+
+    return get
+
+
+def answered(outcome: Outcome, case: Case) -> str:
+    """Return the device that an example named; it answered rightly, or said what is missing and failed."""
+    if case.absent and outcome.code != 0:
+        assert outcome.code == 1
+        assert case.absent in outcome.err
+        assert not outcome.out
+        return NO_DEVICE
+    assert outcome.code == 0, outcome.err
+    answer, device = outcome.out.splitlines()
+    assert answer == ANSWER
+    assert device
+    assert case.device in device or "NVIDIA" in device
+    return device
+
+
+@pytest.mark.parametrize(("name", "case"), cases())
+def test_an_example_answers_and_names_its_device(
+    name: str, case: Case, project: Callable[[str], Path], tell: Callable[[str], None]
+) -> None:
+    outcome = run(ATOLL, "run", *case.options, where=project(name), env=case.env)
+    tell(f"{name} {case.label}: {answered(outcome, case)}")
+
+
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        pytest.param(name, case, id=f"{name}-{case.label}", marks=pytest.mark.xdist_group(name))
+        for name, listed in RUN.items()
+        for case in listed
+        if case.device and case is not CPU and case.device != "cpu"
+    ],
+)
+def test_one_changed_operation_makes_the_answer_wrong(
+    name: str,
+    case: Case,
+    project: Callable[[str], Path],
+    tmp_path: Path,
+    tell: Callable[[str], None],
+) -> None:
+    folder = project(name)
+    options = [word for word in case.options if word != "--no-accel"]
+    program = folder / right(ATOLL, "build", *options, where=folder).out.strip()
+    broken = tmp_path / "broken"
+    broken.write_bytes(program.read_bytes())
+    broken.chmod(0o755)
+    assert run(broken, where=tmp_path, env=case.env).out.startswith(ANSWER)
+    for change in sabotage(broken):
+        tell(change)
+    outcome = run(broken, where=tmp_path, env=case.env)
+    assert not outcome.out.startswith(ANSWER), "a fallback answered in silence"
