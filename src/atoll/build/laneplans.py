@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from atoll.build.linked import linked_targets
 from atoll.build.request import BuildRequest
 from atoll.plugin import HostLane, LanePlan, LaneRequest, LinkRequest, Unit
 from atoll.store import PayloadRoot
@@ -67,6 +68,7 @@ class LaneRun:
             cxxflags=build.cxxflags,
             cxx_standard=build.cxx_std,
             host=self.request.host,
+            links=linked_targets(self.request.manifest),
             environment=self.request.environment,
         )
 

@@ -43,6 +43,7 @@ class Part:
         root: The boundary root it holds; empty for everything, `MODULE` for an extension module.
         exports: The symbols it shows; None for all of them.
         args: What its link takes beside what lanes add.
+        libraries: Of `args` what the target's own `links` names, for those that link it.
     """
 
     target: str
@@ -51,6 +52,7 @@ class Part:
     root: str = ""
     exports: tuple[str, ...] | None = None
     args: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
 
     def takes(self, unit: Unit) -> bool:
         """Tell whether an object of `unit` enters: a root takes its own and what lies under no root."""
@@ -73,7 +75,7 @@ def parts_of(
         interface: Its boundary, where it has one.
         roots: The boundary roots that enter this build.
     """
-    libraries = tuple(_library(name, link) for link in target.links)
+    libraries = _libraries(request, name, target)
     args = (*request.manifest.build.ldflags, *libraries)
     if target.kind is not TargetKind.PYTHON:
         output = f"{request.folder}/{_FILE[target.kind].format(name)}"
@@ -82,7 +84,10 @@ def parts_of(
             exports = tuple(item.name for item in interface.entries)
             if _shape(request, target) is Shape.REGISTRY:
                 exports += registry_symbols(interface)
-        return (Part(target=name, kind=_LINK[target.kind], output=output, exports=exports, args=args),)
+        kind = _LINK[target.kind]
+        return (
+            Part(target=name, kind=kind, output=output, exports=exports, args=args, libraries=libraries),
+        )
     assert interface is not None
     return tuple(_python_parts(request, name, target, interface, roots, args))
 
@@ -216,17 +221,19 @@ def check_link_shape(name: str, scanned: Scanned, roots: tuple[str, ...], units:
     )
 
 
-def _library(target: str, link: object) -> str:
-    name = getattr(link, "name", None)
-    if isinstance(name, str):
-        return f"-l{name}"
-    kind = "pkg-config" if getattr(link, "pkg_config", None) else "cmake"
-    raise BuildError(
-        Diagnostic(
-            code="ATL0553",
-            message=f"the target `{target}` links a {kind} package, which this version cannot look up",
-            span=getattr(link, "span", None),
-            notes=("known here: a library by its name for the linker",),
-            hint="name the library, and its folders with `ldflags` and `include`",
+def _libraries(request: BuildRequest, name: str, target: Target) -> tuple[str, ...]:
+    """Return the libraries named for the linker; a name that is a target of the project is no such name."""
+    package = next((link for link in target.links if link.name is None), None)
+    if package is not None:
+        kind = "pkg-config" if package.pkg_config else "cmake"
+        raise BuildError(
+            Diagnostic(
+                code="ATL0553",
+                message=f"the target `{name}` links a {kind} package, which this version cannot look up",
+                span=package.span,
+                notes=("known here: a library by its name for the linker",),
+                hint="name the library, and its folders with `ldflags` and `include`",
+            )
         )
-    )
+    names = (link.name for link in target.links if link.name not in request.manifest.targets)
+    return tuple(f"-l{item}" for item in names)

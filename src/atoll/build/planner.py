@@ -21,6 +21,7 @@ from atoll.build.compdb import compile_commands
 from atoll.build.datafiles import DataPlan, data_units, plan_data
 from atoll.build.inputs import plan_inputs
 from atoll.build.laneplans import HOST, LaneRun
+from atoll.build.linked import run_paths, uses
 from atoll.build.packagetree import package_actions
 from atoll.build.parts import (
     MODULE,
@@ -32,6 +33,8 @@ from atoll.build.parts import (
     output_of,
     parts_of,
 )
+from atoll.build.programs import Declared, declared
+from atoll.build.programunits import add_sources, after_headers, check_taken
 from atoll.build.request import BuildRequest
 from atoll.build.roots import (
     Generated,
@@ -71,6 +74,7 @@ class _Work:
     outputs: list[Output] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
     roots: dict[str, dict[str, str]] = field(default_factory=dict)
+    declared: Declared = field(default_factory=Declared)
 
     @property
     def sources(self) -> tuple[SourceProduct, ...]:
@@ -102,6 +106,48 @@ def plan(request: BuildRequest) -> BuildPlan:
     for part in work.parts:
         _link(work, part)
     return _finish(work)
+
+
+def _device_units(work: _Work) -> None:
+    """Run the build program and ask the device lanes; neither's refusal hides the other's.
+
+    Raises:
+        BuildError: With everything that refuses.
+    """
+    faults: list[Diagnostic] = []
+    before = {lane: tuple(listed) for lane, listed in work.units.items()}
+    try:
+        _program(work)
+    except AtollError as error:
+        faults += error.diagnostics
+    for lane in sorted(work.units if not faults else before):
+        if lane == HOST:
+            continue
+        try:
+            work.lanes.plan(lane, work.units[lane] if not faults else before[lane])
+        except AtollError as error:
+            if not faults:
+                raise
+            faults += error.diagnostics
+    faults += check_taken(work.units if not faults else before, _lane_actions(work))
+    if faults:
+        raise BuildError(*faults)
+
+
+def _program(work: _Work) -> None:
+    request = work.request
+    if request.manifest.build.program is None:
+        return
+    device = {lane: listed for lane, listed in work.units.items() if lane != HOST}
+    tools = work.lanes.host().describe(work.lanes.lane_request(HOST))
+    work.declared = declared(request, tools, device)
+    work.actions += work.declared.actions
+    work.generated.files |= work.declared.generated
+    add_sources(request, work.declared, work.units, work.boundaries)
+
+
+def _lane_actions(work: _Work) -> list[Action]:
+    return [action for made in work.lanes.plans.values() for action in made.actions]
 
 
 def _check_any_target(request: BuildRequest) -> None:
@@ -328,9 +374,7 @@ def _compile_host(work: _Work) -> None:
 
 
 def _link(work: _Work, part: Part) -> None:
-    objects = [
-        product for plan in work.lanes.plans.values() for product in plan.objects if part.takes(product.unit)
-    ]
+    objects = _objects(work, part)
     if not objects:
         raise BuildError(
             Diagnostic(
@@ -340,18 +384,33 @@ def _link(work: _Work, part: Part) -> None:
                 hint="name sources that take part in this build",
             )
         )
-    inputs = tuple(dict.fromkeys(product.path for product in objects))
-    args = (*part.args, *_lane_args(work, objects), *work.generated.libraries.get(part.output, ()))
+    used = uses(work.request.manifest, {item.target: item for item in work.parts}, part)
+    files = tuple(other.output for other in used)
+    args = [*part.args, *_added(work, part, objects), *run_paths(part, used)]
+    for other in used:
+        if other.kind == "static":
+            args += [*other.libraries, *_added(work, other, _objects(work, other))]
     work.lanes.link(
         LinkRequest(
             request=work.lanes.lane_request(HOST),
             kind=part.kind,
             output=part.output,
-            inputs=inputs,
+            inputs=(*dict.fromkeys(product.path for product in objects), *files),
             args=tuple(args),
             exports=part.exports,
         )
     )
+
+
+def _objects(work: _Work, part: Part) -> list[ObjectProduct]:
+    return [
+        product for plan in work.lanes.plans.values() for product in plan.objects if part.takes(product.unit)
+    ]
+
+
+def _added(work: _Work, part: Part, objects: list[ObjectProduct]) -> tuple[str, ...]:
+    """Return what lanes and generated sources of a part need at its link."""
+    return (*_lane_args(work, objects), *work.generated.libraries.get(part.output, ()))
 
 
 def _lane_args(work: _Work, objects: list[ObjectProduct]) -> Iterator[str]:
@@ -386,6 +445,7 @@ def _finish(work: _Work) -> BuildPlan:
         floors=floors,
         diagnostics=(
             *work.selection.warnings,
+            *work.declared.warnings,
             *(item for made in lanes.values() for item in made.diagnostics),
         ),
         inputs=plan_inputs(
@@ -393,6 +453,12 @@ def _finish(work: _Work) -> BuildPlan:
             [*(path for made in lanes.values() for path in made.planner_inputs), *work.declared.inputs],
         ),
     )
+
+
+def _said(found: Declared) -> dict[str, Any]:
+    """Return what a build program stated, where it stated something."""
+    rows = {"facts": [str(fact) for fact in found.facts], "probes": list(found.probes)}
+    return {"program": rows} if any(rows.values()) else {}
 
 
 def _resolution(work: _Work, floors: tuple[Fact, ...]) -> dict[str, Any]:
@@ -412,6 +478,7 @@ def _resolution(work: _Work, floors: tuple[Fact, ...]) -> dict[str, Any]:
         "lanes": work.lanes.resolution(),
         "floors": [str(floor) for floor in floors],
         "roots": work.roots,
+        **_said(work.declared),
         "targets": {output.target: output.path for output in work.outputs},
         "left_out": [
             {"target": left.target, "glob": left.glob, "reason": left.reason}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from atoll.build.boundaries import Scanned, header_path, include_folder
 from atoll.build.laneplans import HOST
+from atoll.build.linked import linked_targets, used_targets
 from atoll.build.parts import is_program_registry
 from atoll.build.request import BuildRequest
 from atoll.build.roots import root_header_path
@@ -83,7 +84,7 @@ def _units(
             archs=selected.archs.get(entry.backend) if entry else None,
             defines=(*request.manifest.build.defines, *target.defines, *selected.source.defines),
             flags=selected.flags,
-            includes=includes_of(request, target),
+            includes=includes_of(request, selected.target, target),
             force_include=forced,
             hidden=target.kind is TargetKind.PYTHON,
         )
@@ -91,7 +92,10 @@ def _units(
     ]
 
 
-def includes_of(request: BuildRequest, target: Target) -> tuple[str, ...]:
-    """Return the include folders of a target: the author's, generated headers, the runtime's."""
+def includes_of(request: BuildRequest, name: str, target: Target) -> tuple[str, ...]:
+    """Return the include folders of a target: the author's and those of what it links, generated headers."""
     own = (*request.manifest.build.include, *target.include)
-    return (*own, include_folder(request), str(runtime_include_folder()))
+    targets = request.manifest.targets
+    used = [targets[other] for other in used_targets(linked_targets(request.manifest), name)]
+    lent = (folder for other in used for folder in other.include)
+    return (*dict.fromkeys((*own, *lent)), include_folder(request), str(runtime_include_folder()))

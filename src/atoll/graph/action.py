@@ -33,6 +33,8 @@ class Action:
         depfile: A make-style file it writes that lists inputs found while running.
         depfile_style: ``make`` where the tool escapes spaces and friends as make does; ``raw``
             where it does not, so that the graph reads it against the known file names.
+        dyndep: An input, made by another action, that lists in ninja's dyndep format which further inputs
+            must be there first; only known once other actions have read the sources.
         env: Variables set for it, on top of a scrubbed environment.
         key: Extra text that makes two otherwise equal actions different (a compiler's hash).
         memory: Bytes it may need at its peak, for the pools.
@@ -47,6 +49,7 @@ class Action:
     role: Role
     depfile: str | None = None
     depfile_style: str = "make"
+    dyndep: str | None = None
     env: tuple[tuple[str, str], ...] = ()
     key: str = ""
     memory: int = 256 << 20

@@ -28,6 +28,7 @@ def spec(action: Action) -> dict[str, Any]:
         "outputs": list(action.outputs),
         "depfile": action.depfile,
         "depfile_style": action.depfile_style,
+        "dyndep": action.dyndep,
         "key": action.key,
         "time_limit": action.time_limit,
         "version": RUNNER_VERSION,

@@ -25,7 +25,7 @@ from atoll.errors import BuildError
 from atoll.graph import pools, runner
 from atoll.graph.edge import digest
 from atoll.graph.event import Event, Result
-from atoll.graph.failure import failure
+from atoll.graph.failure import failures
 from atoll.graph.graph import Graph, check
 from atoll.graph.ninja_file import pools_text
 from atoll.graph.state import FOLDER, State, command, lay_out, reasons
@@ -231,7 +231,7 @@ class _Run:
         if good:
             self.ran.append(action.name)
         elif report["end"] != "interrupt":
-            self.failed.append((action.name, failure(action, report)))
+            self.failed += [(action.name, fault) for fault in failures(action, report)]
         self.listen(
             Event(
                 kind="finish" if good else "fail",

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import signal
 from collections.abc import Mapping
 from typing import Any
 
-from atoll.diagnostics import Diagnostic
+from atoll.diagnostics import Diagnostic, Span
 from atoll.graph.action import Action
 
 MAX_COMMAND = 4000
+# In front of a line of JSON, it is an action's own refusal: an action that judges sources says what is wrong
+# with them, as one line for each finding, and ends with a code other than 0.
+REFUSED = "\x1erefused "
 _MEMORY_HINT = "run fewer at once (`-j 1`), or free memory"
+
+
+def failures(action: Action, report: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+    """Return what an action refused, or the one diagnostic of how it ended."""
+    said = str(report.get("output", "")).split("\n") if report["end"] == "exit" else ()
+    lines = [line.removeprefix(REFUSED) for line in said if line.startswith(REFUSED)]
+    try:
+        return tuple(_refusal(json.loads(line)) for line in lines) or (failure(action, report),)
+    except (ValueError, KeyError, TypeError):
+        return (failure(action, report),)
+
+
+def _refusal(fields: Mapping[str, Any]) -> Diagnostic:
+    path, line = str(fields.get("path", "")), int(fields.get("line", 0))
+    return Diagnostic(
+        code=str(fields["code"]),
+        message=str(fields["message"]),
+        notes=tuple(str(note) for note in fields["notes"]),
+        hint=str(fields["hint"]) or None,
+        span=Span(file=path, line=line) if path and line > 0 else None,
+    )
 
 
 def failure(action: Action, report: Mapping[str, Any]) -> Diagnostic:

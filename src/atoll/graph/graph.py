@@ -99,6 +99,8 @@ def _action(action: Action, folder: str) -> Iterator[Diagnostic]:
         yield _bad(action, "its name is empty or has a line break")
     if action.depfile is not None and action.depfile in action.outputs:
         yield _bad(action, "its depfile is one of its outputs")
+    if action.dyndep is not None and action.dyndep not in action.inputs:
+        yield _bad(action, "its list of further inputs is none of its inputs")
     if action.depfile_style not in {"make", "raw"}:
         yield _bad(action, f"no depfile style `{action.depfile_style}`")
     texts = (*action.argv, *(part for pair in action.env for part in pair))

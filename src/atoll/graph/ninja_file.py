@@ -97,6 +97,8 @@ def _edge(action: Action, state: str, paths: _Paths) -> str:
     ]
     if action.depfile is not None:
         lines.append(f"  depfile = {escape_value(action.depfile)}")
+    if action.dyndep is not None:
+        lines.append(f"  dyndep = {escape_value(action.dyndep)}")
     lines.append(f"  pool = $weight{action.memory}")
     return "\n".join(lines) + "\n"
 

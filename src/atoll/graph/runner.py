@@ -319,6 +319,27 @@ def depfile_inputs(spec: dict, made: str) -> list[str]:  # type: ignore[type-arg
     return clean
 
 
+# further inputs
+
+
+def dyndep_inputs(spec: dict) -> list[str]:  # type: ignore[type-arg]
+    """Return the inputs that a list made by another edge adds; the executor has read it already."""
+    if spec.get("dyndep") is None:
+        return []
+    own = spec["outputs"][0]
+    with open(spec["dyndep"], encoding="utf-8", errors="surrogateescape") as stream:
+        lines = stream.read().split("\n")
+    for line in lines:
+        words = [_plain(word) for word in re.findall(r"(?:\$.|[^\s$])+", line.removeprefix("build "))]
+        if line.startswith("build ") and words[0] == f"{own}:":
+            return [word for word in words[2:] if word != "|"]
+    return []
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"\$(.)", r"\1", word)
+
+
 # the whole
 
 
@@ -417,7 +438,8 @@ def _record(
     ended: dict,  # type: ignore[type-arg]
     seconds: float,
 ) -> None:
-    inputs = before | {name: stamp(name) for name in found if name not in before}
+    more = [*found, *dyndep_inputs(spec)]
+    inputs = before | {name: stamp(name) for name in more if name not in before}
     record = {
         "name": spec["name"],
         "inputs": inputs,

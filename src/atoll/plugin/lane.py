@@ -76,6 +76,7 @@ class LaneRequest:
         debug: Whether debug information is asked for.
         cflags / cxxflags / cxx_standard: The project's general flags.
         host: ``linux``, ``macos`` or ``windows``.
+        links: For each target that links others of this project, those targets; they are found transitively.
         tools: The payloads that :meth:`Lane.payloads` asked for, by payload name.
         environment: The environment to look programs up in; never `os.environ`.
     """
@@ -92,6 +93,7 @@ class LaneRequest:
     cxxflags: tuple[str, ...] = ()
     cxx_standard: str = "c++20"
     host: str = "linux"
+    links: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tools: Mapping[str, PayloadRoot] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 

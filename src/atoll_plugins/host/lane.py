@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 
 from atoll.accel import BackendRules
 from atoll.diagnostics import Diagnostic
@@ -15,6 +14,7 @@ from atoll.errors import LaneError
 from atoll.graph import Action, Role
     HostTools,
 from atoll.plugin import (
+    HostTools,
     LanePlan,
     LaneRequest,
     LaneStatus,
@@ -29,14 +29,16 @@ from atoll.plugin.tools import output_path
 from atoll.store import Payload
 from atoll_plugins.host.describe import describe
 from atoll_plugins.host.compilers import Compiler, choose, identity, stages, tool_path
+from atoll_plugins.host.describe import describe
 from atoll_plugins.host.linking import plan_link
+from atoll_plugins.host.modules import plan_modules
 
 OPTIONS = ("compiler", "flags")
 # Flags that would move code of ordinary units to a device: no unit, so no island.
 _OFFLOAD = ("-fopenmp-targets", "-foffload", "-stdpar", "--stdpar", "-fsycl", "--hipstdpar")
 # What the engine generates for one build; the folders say nothing that the rest of a name does not.
 _GENERATED = re.compile(r"^\.atoll/(?:build|plan)/[^/]+/")
-_UNITS = (".c", ".cc", ".cpp", ".cxx")
+_UNITS = (".c", ".cc", ".cpp", ".cxx", ".cppm")
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp")
 
 
@@ -47,7 +49,6 @@ class HostLane:
     extensions: Mapping[str, UnitKind] = {
         **dict.fromkeys(_UNITS, UnitKind.UNIT),
         **dict.fromkeys(_HEADERS, UnitKind.HEADER),
-        ".cppm": UnitKind.REFUSED,
     }
     backends: Mapping[str, BackendRules] = {}
 
@@ -59,10 +60,9 @@ class HostLane:
         """Return one object for each unit.
 
         Raises:
-            LaneError: Where there is no compiler, a flag offloads, or a unit is a module interface.
+            LaneError: Where there is no compiler, a flag offloads, or modules cannot be built.
         """
         check_options(self.name, request, OPTIONS)
-        _refuse_modules(request)
         _refuse_offload(request)
         if not request.units:
             return LanePlan()
@@ -70,11 +70,12 @@ class HostLane:
         key = identity(compiler, request.environment)
         programs = tuple(str(path) for path in stages(compiler, request.environment))
         built = [_compile(request, unit, compiler, key, programs) for unit in request.units]
+        modules = plan_modules(request, compiler, built)
         return LanePlan(
-            actions=tuple(action for action, _ in built),
-            objects=tuple(product for _, product in built),
-            tools=(tool,),
-            planner_inputs=programs,
+            actions=modules.actions,
+            objects=modules.objects,
+            tools=(tool, *modules.tools),
+            planner_inputs=(*programs, *modules.planner_inputs),
         )
 
     def link(self, link: LinkRequest) -> LanePlan:
@@ -90,6 +91,14 @@ class HostLane:
         """
         return describe(chosen(request)[0], request)
 
+
+    def describe(self, request: LaneRequest) -> HostTools:
+        """Return the compilers of a build, its C++ library and its ABI tag.
+
+        Raises:
+            LaneError: Where there is no host compiler.
+        """
+        return describe(chosen(request)[0], request)
 
     def family(self, request: LaneRequest) -> str:
         """Return ``gcc`` or ``clang``.
@@ -151,22 +160,6 @@ def _no_compiler(wanted: str | None, environment: Mapping[str, str]) -> Diagnost
         notes=("looked for: g++, g++-N, clang++, clang++-N", path),
         hint="install g++ (Debian: apt-get install g++), or set `[lane.host] compiler`",
     )
-
-
-def _refuse_modules(request: LaneRequest) -> None:
-    modules = [unit for unit in request.units if PurePosixPath(unit.path).suffix == ".cppm"]
-    if modules:
-        raise LaneError(
-            *(
-                Diagnostic(
-                    code="ATL0502",
-                    message=f"`{unit.path}` is a C++ module interface, which this version cannot build",
-                    notes=(f"the lane `host` builds: {' '.join(_UNITS)}", f"target: {unit.target}"),
-                    hint="put the declarations into a header for now",
-                )
-                for unit in modules
-            )
-        )
 
 
 def _refuse_offload(request: LaneRequest, ldflags: tuple[str, ...] = ()) -> None:

@@ -35,6 +35,7 @@ def plan_link(link: LinkRequest, compiler: Compiler, tool: ToolChoice) -> LanePl
         "-Wl,--as-needed",
         "-Wl,--build-id=sha1",
         *((f"-Wl,--version-script={script.outputs[0]}",) if script else ()),
+        *_soname(link),
         *("-o", link.output),
         *link.inputs,
         *link.args,
@@ -50,6 +51,12 @@ def plan_link(link: LinkRequest, compiler: Compiler, tool: ToolChoice) -> LanePl
         description=f"link {short_name(link)}",
     )
     return LanePlan(actions=(*((script,) if script else ()), action), tools=(tool,), planner_inputs=programs)
+
+
+def _soname(link: LinkRequest) -> tuple[str, ...]:
+    """Return the name a library is found by; without one the path of the build would be."""
+    name = link.output.rpartition("/")[2]
+    return (f"-Wl,-soname,{name}",) if link.kind == "shared" and name.startswith("lib") else ()
 
 
 def _archive(link: LinkRequest, key: str) -> LanePlan:

@@ -71,6 +71,16 @@ CODES = {
         "A registry takes the first root that can be used on the machine, and the processor's where none can. "
         "So that one takes part in every build.",
     ),
+    "ATL0566": CodeInfo(
+        "a target that cannot be linked",
+        "A name in `links` that is a target of the project means that target, which must be a static or a "
+        "shared library; a Python package links static ones, since a wheel brings no library of another "
+        "target.",
+    ),
+    "ATL0567": CodeInfo(
+        "targets that link each other",
+        "Libraries of the project that link each other in a circle have no order for the linker.",
+    ),
     "ATL0564": CodeInfo(
         "a test that named no device",
         "With `--require-device` a test must report the device that its island ran on, and not the "

@@ -16,7 +16,7 @@ CODES = {
     "ATL0502": CodeInfo(
         "an extension that its lane refuses",
         "The lane knows the extension and cannot compile it as it stands: a shader whose name states no "
-        "stage, or a C++ module interface before modules are supported.",
+        "stage.",
     ),
     "ATL0503": CodeInfo(
         "an entry with neither an architecture nor a floor",
@@ -71,5 +71,43 @@ CODES = {
         "sources that were not checked offline",
         "The device brings the compiler of this language. A checker would have shown errors at build time, "
         "and none is installed; nothing else changes.",
+    ),
+    "ATL0516": CodeInfo(
+        "a module that nothing provides",
+        "A unit imports a C++ module that no `.cppm` of its target declares, and no target that it links.",
+    ),
+    "ATL0517": CodeInfo(
+        "a module that is provided twice",
+        "Two units that one link would hold declare the same C++ module or partition.",
+    ),
+    "ATL0518": CodeInfo(
+        "modules that import each other",
+        "Each module of the circle needs the next one compiled first. The notes name every import with its "
+        "place.",
+    ),
+    "ATL0519": CodeInfo(
+        "a header unit",
+        "`import <header>;` compiles a header as a module of its own, with macros that leak into the importing "
+        "unit; the compilers that Atoll drives cannot find such imports without compiling. Named modules are "
+        "built; a header is included.",
+    ),
+    "ATL0520": CodeInfo(
+        "an extension that says something else than the unit",
+        "Interfaces and partitions of C++ modules are named `.cppm`, and nothing else is: the name tells before "
+        "anything is read which units write a module file.",
+    ),
+    "ATL0521": CodeInfo(
+        "no scanner for modules",
+        "Which modules a unit imports is asked of the compiler's own scanner, which belongs to the same "
+        "version of the compiler and is a package of its own in some systems.",
+    ),
+    "ATL0522": CodeInfo(
+        "the modules of the C++ library",
+        "`import std;` needs a module that the C++ library brings as source. Where it is not built, the "
+        "reason stands in the notes.",
+    ),
+    "ATL0523": CodeInfo(
+        "a compiler without modules",
+        "The host compiler is one whose C++ modules Atoll does not drive.",
     ),
 }
