@@ -12,7 +12,6 @@ from atoll.accel import BackendRules
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaneError
 from atoll.graph import Action, Role
-    HostTools,
 from atoll.plugin import (
     HostTools,
     LanePlan,
@@ -27,7 +26,6 @@ from atoll.plugin import (
 from atoll.plugin.options import check_options, list_option, text_option
 from atoll.plugin.tools import output_path
 from atoll.store import Payload
-from atoll_plugins.host.describe import describe
 from atoll_plugins.host.compilers import Compiler, choose, identity, stages, tool_path
 from atoll_plugins.host.describe import describe
 from atoll_plugins.host.linking import plan_link
@@ -83,14 +81,6 @@ class HostLane:
         _refuse_offload(link.request, link.args)
         compiler, tool = chosen(link.request)
         return plan_link(link, compiler, tool)
-    def describe(self, request: LaneRequest) -> HostTools:
-        """Return the compilers of a build, its C++ library and its ABI tag.
-
-        Raises:
-            LaneError: Where there is no host compiler.
-        """
-        return describe(chosen(request)[0], request)
-
 
     def describe(self, request: LaneRequest) -> HostTools:
         """Return the compilers of a build, its C++ library and its ABI tag.
