@@ -61,8 +61,8 @@ class KernelFunction:
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
         self._compiled: Compiled | None = None
-        #: Code loaded on devices, by device and block; see :mod:`atoll.kernels.launch`.
-        self.loaded: dict[Any, Any] = {}
+        #: Code loaded on devices, by the device's identity and by block; see :mod:`atoll.kernels.launch`.
+        self.loaded: dict[int, tuple[Any, dict[Any, Any]]] = {}
 
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"

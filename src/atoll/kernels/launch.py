@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
@@ -255,17 +256,29 @@ def executable_for(
 ) -> tuple[LaunchLayout, Executable]:
     """Return a kernel's code loaded on a device; kept for the next launch of the same code."""
     compiled = kernel.compiled()
-    cache = kernel.loaded
-    key = (id(device), block)
-    known = cache.get(key)
-    if known is None or known[0] is not device or known[1] is not compiled:
+    cache = _kept(kernel.loaded, device)
+    known = cache.get(block)
+    if known is None or known[0] is not compiled:
         from atoll.plugin import registry
 
         target = device.target()
         emitter = registry().emitters[target.backend]
         emitted = emitter.emit(compiled.module, compiled.kernel.name, target, block)
-        known = cache[key] = (device, compiled, emitted.layout, device.load(emitted))
-    return known[2], known[3]
+        known = cache[block] = (compiled, emitted.layout, device.load(emitted))
+    return known[1], known[2]
+
+
+def _kept(loaded: dict[int, tuple[Any, dict[Any, Any]]], device: DriverDevice) -> dict[Any, Any]:
+    """Return what a kernel keeps for a device. It goes with the device, which is not kept alive by it."""
+    key = id(device)
+    known = loaded.get(key)
+    if known is None or known[0]() is not device:
+        try:
+            gone = weakref.ref(device, lambda _: loaded.pop(key, None))
+        except TypeError:  # a foreign device that has slots and no place for a weak reference
+            return {}
+        known = loaded[key] = (gone, {})
+    return known[1]
 
 
 def over(kernel: KernelFunction, shape: Sizes, *, device: object, block: Sizes | None, wait: bool) -> Launch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,19 @@ def test_code_is_loaded_once_a_device_and_block() -> None:
     for block in (64, 64, 32, 64):
         kernel.over(4, device=device, block=block)(1.0, *arrays())
     assert device.loads == 2
+
+
+def test_a_device_that_nobody_uses_is_let_go_with_the_code_it_had() -> None:
+    kernel = kernel_from(SAXPY)
+    for _ in range(3):
+        device = FakeDevice()
+        kernel.over(4, device=device)(1.0, *arrays())
+        assert len(kernel.loaded) == 1
+        alive = weakref.ref(device)
+        del device
+        gc.collect()
+        assert alive() is None
+        assert not kernel.loaded
 
 
 def test_a_captured_number_that_changed_is_compiled_anew_and_an_unchanged_one_is_not() -> None:
