@@ -16,7 +16,14 @@ from typing import Any
 
 from atoll.artifact import Fact
 from atoll.boundary import Interface
-from atoll.build.boundaries import Scanned, header_path, header_text, interface_of, scan_boundaries
+from atoll.build.boundaries import (
+    Scanned,
+    header_path,
+    header_text,
+    interface_of,
+    missing_roots,
+    scan_boundaries,
+)
 from atoll.build.compdb import compile_commands
 from atoll.build.datafiles import DataPlan, data_units, plan_data
 from atoll.build.inputs import plan_inputs
@@ -43,8 +50,6 @@ from atoll.build.roots import (
     add_root,
     add_runtime,
     driver_of,
-from atoll.build.programs import Declared, declared
-from atoll.build.programunits import add_sources, after_headers, check_taken
     generated_includes,
     registry_files,
     root_header_path,
@@ -83,7 +88,6 @@ class _Work:
     @property
     def products(self) -> tuple[DataProduct, ...]:
         return tuple(product for plan in self.lanes.plans.values() for product in plan.data)
-    declared: Declared = field(default_factory=Declared)
 
 
 def plan(request: BuildRequest) -> BuildPlan:
@@ -158,57 +162,26 @@ def _check_any_target(request: BuildRequest) -> None:
                 message="the project has no target",
                 notes=(f"manifest: {request.manifest.path}", "targets: none"),
                 hint="add `[targets.NAME]` with a `kind`",
-def _device_units(work: _Work) -> None:
-    """Run the build program and ask the device lanes; neither's refusal hides the other's.
-
-    Raises:
-        BuildError: With everything that refuses.
-    """
-    faults: list[Diagnostic] = []
-    before = {lane: tuple(listed) for lane, listed in work.units.items()}
-    try:
-        _program(work)
-    except AtollError as error:
-        faults += error.diagnostics
-    for lane in sorted(work.units if not faults else before):
-        if lane == HOST:
-            continue
-        try:
-            work.lanes.plan(lane, work.units[lane] if not faults else before[lane])
-        except AtollError as error:
-            if not faults:
-                raise
-            faults += error.diagnostics
-    faults += check_taken(work.units if not faults else before, _lane_actions(work))
-    if faults:
-        raise BuildError(*faults)
-
-
-def _program(work: _Work) -> None:
-    request = work.request
-    if request.manifest.build.program is None:
-        return
-    device = {lane: listed for lane, listed in work.units.items() if lane != HOST}
-    tools = work.lanes.host().describe(work.lanes.lane_request(HOST))
-    work.declared = declared(request, tools, device)
-    work.actions += work.declared.actions
-    work.generated.files |= work.declared.generated
-    add_sources(request, work.declared, work.units, work.boundaries)
-
-
-def _lane_actions(work: _Work) -> list[Action]:
-    return [action for made in work.lanes.plans.values() for action in made.actions]
-
-
             )
         )
 
 
 def _interfaces(work: _Work) -> None:
     """Compare the roots of each boundary, generated entries included, and write its header."""
-    for name, scanned in work.boundaries.items():
+    made: dict[str, list[SourceProduct]] = {}
+    for name in work.boundaries:
         owners = {target for target, table in work.request.manifest.targets.items() if table.boundary == name}
-        products = [product for product in work.sources if product.unit.target in owners]
+        made[name] = [product for product in work.sources if product.unit.target in owners]
+    served = work.request.registry.emitters
+    missing = [
+        item
+        for name, scanned in work.boundaries.items()
+        for item in missing_roots(scanned, made[name], served)
+    ]
+    if missing:
+        raise UnreadableError(*missing)
+    for name, scanned in work.boundaries.items():
+        products = made[name]
         _check_roots(scanned, products)
         work.interfaces[name] = interface_of(work.request, scanned, products)
         work.generated.files[header_path(work.request, scanned)] = header_text(work.interfaces[name])
@@ -228,7 +201,7 @@ def _check_roots(scanned: Scanned, products: list[SourceProduct]) -> None:
                         f"roots of the boundary `{scanned.name}`: {', '.join(sorted(known))}",
                         f"compiled for: {product.unit.entry.backend if product.unit.entry else 'processor'}",
                     ),
-                    hint=f"add a folder `{product.root}` to `roots`, or leave the backend out of the set",
+                    hint=f"add `{product.root}` to `roots`, or leave the backend out of the set",
                 )
                 for product in strange
             )
@@ -485,11 +458,3 @@ def _resolution(work: _Work, floors: tuple[Fact, ...]) -> dict[str, Any]:
             for left in work.selection.left_out
         ],
     }
-            *work.declared.warnings,
-def _said(found: Declared) -> dict[str, Any]:
-    """Return what a build program stated, where it stated something."""
-    rows = {"facts": [str(fact) for fact in found.facts], "probes": list(found.probes)}
-    return {"program": rows} if any(rows.values()) else {}
-
-
-        **_said(work.declared),

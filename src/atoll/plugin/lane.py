@@ -254,8 +254,6 @@ class LinkRequest:
     exports: tuple[str, ...] | None = None
 
 
-class HostLane(Lane, Protocol):
-    """The lane that also links and archives."""
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostTools:
     """What the host compiler of a build is, for build programs and for matching prebuilt files.
@@ -276,13 +274,15 @@ class HostTools:
     abi: str = ""
 
 
+class HostLane(Lane, Protocol):
+    """The lane that also links and archives."""
 
-    def family(self, request: LaneRequest) -> str:
-        """Return the host compiler's family for ``cfg(compiler = "…")``: ``gcc`` or ``clang``."""
     def describe(self, request: LaneRequest) -> HostTools:
         """Return the compilers of a build, its C++ library and its ABI tag."""
         ...
 
+    def family(self, request: LaneRequest) -> str:
+        """Return the host compiler's family for ``cfg(compiler = "…")``: ``gcc`` or ``clang``."""
         ...
 
     def link(self, link: LinkRequest) -> LanePlan:
