@@ -20,9 +20,10 @@ from atoll.artifact import (
 from atoll.artifact import refusal as artifact_refusal
 from atoll.artifact.descriptor import accel_text
 from atoll.diagnostics import Diagnostic
-from atoll.errors import UsageError
+from atoll.errors import DeviceError, UsageError
 from atoll.packaging.values import Report
 from atoll.plugin import Registry
+from atoll.runtime.choose import chooser
 
 Rules = Mapping[str, BackendRules]
 NAMED = 4
@@ -137,25 +138,14 @@ def device_facts(text: str, installed: Registry) -> DeviceFacts:
         if _VERSION.fullmatch(rest):
             return DeviceFacts(backend=backend, name=text, version=Version.parse(rest))
         return DeviceFacts(backend=backend, name=text, arch=rest)
-    found, names = _reached(text, installed)
-    if found is not None:
-        return found
-    raise UsageError(
-        Diagnostic(
-            code="ATL0466",
-            message=f"no device `{text}`",
-            notes=(f"reached here: {', '.join(names) or 'none'}",),
-            hint="name one of them, or spell it as `BACKEND:ARCH` or `BACKEND:VERSION`",
-        )
-    )
-
-
-def _reached(text: str, installed: Registry) -> tuple[DeviceFacts | None, list[str]]:
-    names = []
-    for driver in installed.drivers.values():
-        for info in driver.devices():
-            names.append(f"{info} ({info.name})")
-            plain = driver.name == text and info.index == 0
-            if plain or str(info) == text or text.lower() in info.name.lower():
-                return info.facts, names
-    return None, names
+    try:
+        return chooser(installed.drivers, {}).choose(text).facts
+    except DeviceError as error:
+        raise UsageError(
+            Diagnostic(
+                code="ATL0466",
+                message=f"no device `{text}`",
+                notes=error.diagnostics[0].notes,
+                hint="name one that is present, or spell it as `BACKEND:ARCH` or `BACKEND:VERSION`",
+            )
+        ) from error

@@ -1,4 +1,4 @@
-"""Which device does a name mean? Deciding only; nothing is opened.
+"""Which device does a name mean? Drivers are asked what there is; nothing is opened.
 
 A name is a driver (``cpu``), a driver with an index (``cpu:0``) or a part of a device's own name. A driver
 alone means its first device that is not software, else its first. Nothing named means the first device
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 from atoll._util.near import nearest
 from atoll.diagnostics import Diagnostic
 from atoll.errors import DeviceError
-from atoll.plugin import DeviceInfo
-from atoll.runtime.status import DriverStatus
+from atoll.plugin import DeviceInfo, Driver
+from atoll.runtime.status import DriverStatus, ask
 
 #: The driver of the processor: the last choice, and no device in the sense of ATOLL_REQUIRE_DEVICE.
 PROCESSOR = "cpu"
@@ -112,6 +113,12 @@ class Chooser:
             notes=("ATOLL_REQUIRE_DEVICE is set", *self._present()),
             hint="name a device with `ATOLL_DEVICE`, or unset `ATOLL_REQUIRE_DEVICE`",
         )
+
+
+def chooser(drivers: Mapping[str, Driver], environment: Mapping[str, str]) -> Chooser:
+    """Return the choice among drivers; each of them is asked once, and only when the choice needs it."""
+    status = cache(lambda name: ask(drivers[name], name))
+    return Chooser({name: drivers[name].rank for name in drivers}, status, environment)
 
 
 def _no_devices(status: DriverStatus) -> Diagnostic:

@@ -28,9 +28,9 @@ from atoll.plugin import (
     registry,
 )
 from atoll.runtime import faults
-from atoll.runtime.choose import Chooser
+from atoll.runtime.choose import chooser
 from atoll.runtime.pack import pack_block
-from atoll.runtime.status import DriverStatus, ask, ask_all
+from atoll.runtime.status import DriverStatus, ask_all
 
 Size = tuple[int, int, int]
 _MOST_ITEMS = 2**31 - 1
@@ -225,10 +225,8 @@ def choose(name: str | None = None) -> DeviceInfo:
 
 @cache
 def _chosen(name: str | None, stated: tuple[str, str], _process: int) -> DeviceInfo:
-    drivers = registry().drivers
-    status = cache(lambda driver: ask(drivers[driver], driver))
     environment = {"ATOLL_DEVICE": stated[0], "ATOLL_REQUIRE_DEVICE": stated[1]}
-    return Chooser({name: drivers[name].rank for name in drivers}, status, environment).choose(name)
+    return chooser(registry().drivers, environment).choose(name)
 
 
 @cache
