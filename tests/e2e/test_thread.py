@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atoll import AccelSet
-from e2e.harness import ATOLL, copied, installed, machine, packed, right, run, site
+from e2e.harness import ATOLL, ROOT, copied, installed, machine, packed, right, run, site
 from e2e.sabotage import sabotage
 
 pytestmark = pytest.mark.xdist_group("thread")
@@ -108,3 +108,40 @@ def test_no_accel_fetches_nothing_and_answers_on_the_processor(tmp_path: Path) -
     env = machine(ATOLL_STORE=str(store), PIP_NO_INDEX="1", ATOLL_OFFLINE="1")
     right(ATOLL, "build", "--no-accel", where=project, env=env)
     assert not store.exists() or not any(store.iterdir())
+
+
+def test_an_edited_set_is_refused_in_the_same_words_at_match_and_at_load(
+    tmp_path: Path, tell: Callable[[str], None]
+) -> None:
+    project = copied("thread", tmp_path)
+    manifest = project / "atoll.toml"
+    text = manifest.read_text()
+    assert "cuda13.0+{sm_80,sm_90} ptx>=90" in text
+    manifest.write_text(text.replace("cuda13.0+{sm_80,sm_90} ptx>=90", "cuda13.0+{sm_80}"))
+    wheel = packed(project)
+    matched = run(ATOLL, "match", "--want", "cuda13.0+{sm_90}", wheel, where=tmp_path)
+    assert matched.code == 1
+    python = installed(wheel, tmp_path / "venv")
+    driver = tmp_path / "driver"
+    driver.mkdir()
+    fake = ROOT / "tests" / "conformance" / "fake_cuda.c"
+    include = ROOT / "src" / "atoll_plugins" / "cuda"
+    right("gcc", "-shared", "-fPIC", f"-I{include}", fake, "-o", driver / "libcuda.so.1", where=tmp_path)
+    code = "from thread import kernels; print(kernels.devices()['cuda'])"
+    env = machine(LD_LIBRARY_PATH=str(driver), FAKE_CUDA_LEVELS="90")
+    loaded = right(python, "-c", code, where=tmp_path, env=env)
+    at_match, at_load = (_refusal(said) for said in (matched.err, loaded.out))
+    for label, said in at_load.items():
+        tell(f"{label}: {said}")
+    assert at_match["first"].replace("this build", "X") == at_load["first"].replace("this device", "X")
+    assert at_match["accel"] == at_load["accel"] == "asked sm_90, carried sm_80"
+    assert at_match["help"] == at_load["help"]
+    fitting = right(python, "-c", code, where=tmp_path, env=env | {"FAKE_CUDA_LEVELS": "86"})
+    assert fitting.out.strip() == ""
+
+
+def _refusal(text: str) -> dict[str, str]:
+    """Return a refusal's first line and its labelled lines."""
+    first, *rest = text[text.index("error[ATL0412]") :].splitlines()
+    rows = (line.strip().split(maxsplit=1) for line in rest if line.strip())
+    return {"first": first} | {row[0].rstrip(":"): row[-1] for row in rows}
