@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from atoll.cli._answer import answering
+
 if TYPE_CHECKING:
     from atoll.diagnostics import Diagnostic
     from atoll.plugin import DeviceInfo
@@ -60,11 +62,11 @@ def info(device: str | None, as_data: bool) -> None:
         _print([] if as_data else problems)
         sys.exit(1)
     found = runtime.choose(device)
-    opened = runtime.open(str(found))
-    row = _row(found) | {"target": str(opened.target())}
-    opened.close()
+    with answering(as_data) as answer:
+        with runtime.open(str(found)) as opened:
+            row = _row(found) | {"target": str(opened.target())}
+        answer["device"] = row
     if as_data:
-        _print_json({"device": row}, [])
         return
     limits: dict[str, int] = row.pop("limits")
     facts: dict[str, str] = row.pop("facts")

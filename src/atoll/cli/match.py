@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from atoll.cli._answer import one_line
+from atoll.cli._answer import answering, one_line
 
 if TYPE_CHECKING:
     from atoll.accel import BackendRules
@@ -30,13 +29,17 @@ def command(indexes: tuple[str, ...], want: str | None, no_accel: bool, abi: str
     """Choose among prebuilt artifacts: index files, wheels, or what `measure --json` printed."""
     from atoll.plugin.rules import backend_rules
 
-    request = _request(want, no_accel=no_accel, abi=abi)
-    rules = backend_rules()
-    _check(request, rules)
-    session = _Session(request)
-    for index in _grouped(session.load(indexes)):
-        session.one(index, rules)
-    session.print(as_data=as_data)
+    with answering(as_data) as answer:
+        request = _request(want, no_accel=no_accel, abi=abi)
+        rules = backend_rules()
+        _check(request, rules)
+        session = _Session(request)
+        for index in _grouped(session.load(indexes)):
+            session.one(index, rules)
+        if as_data:
+            answer |= session.data()
+        else:
+            session.print()
     sys.exit(session.code)
 
 
@@ -199,15 +202,17 @@ class _Session:
                 refusal(Subject.BUILD, index.package, index.version, self.request, choice)
             )
 
-    def print(self, *, as_data: bool) -> None:
-        """Print the data on stdout and what is to be said on stderr."""
-        from atoll.diagnostics import as_json, render
+    def data(self) -> dict[str, Any]:
+        """Return the one object of `--json`."""
+        from atoll.diagnostics import as_json
 
-        if as_data:
-            packages = [_data(index, choice) for index, choice in self.answers]
-            shown = [as_json(item) for item in self.diagnostics]
-            click.echo(json.dumps({"packages": packages, "diagnostics": shown}, indent=2))
-            return
+        packages = [_data(index, choice) for index, choice in self.answers]
+        return {"packages": packages, "diagnostics": [as_json(item) for item in self.diagnostics]}
+
+    def print(self) -> None:
+        """Print the data on stdout and what is to be said on stderr."""
+        from atoll.diagnostics import render
+
         for index, choice in self.answers:
             click.echo(one_line(f"{index.package} {index.version}".rstrip()))
             first = choice.accepted[0] if choice else None

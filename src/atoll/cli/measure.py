@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from atoll.cli._answer import one_line
+from atoll.cli._answer import answering, one_line
 
 if TYPE_CHECKING:
     from atoll.accel import AccelSet, DeviceFacts
@@ -32,16 +31,17 @@ def command(
     from atoll.plugin import registry
     from atoll.plugin.rules import backend_rules
 
-    rules = backend_rules() if require or on else {}
-    required = parse_option(require, option="--require") if require is not None else None
-    device = device_facts(on, registry()) if on is not None else None
-    session = _Session(rules, required, device)
-    for path in paths:
-        session.one(path)
-    if as_data:
-        click.echo(json.dumps(session.data(), indent=2))
-    else:
-        session.print(verbose=verbose)
+    with answering(as_data) as answer:
+        rules = backend_rules() if require or on else {}
+        required = parse_option(require, option="--require") if require is not None else None
+        device = device_facts(on, registry()) if on is not None else None
+        session = _Session(rules, required, device)
+        for path in paths:
+            session.one(path)
+        if as_data:
+            answer |= session.data()
+        else:
+            session.print(verbose=verbose)
     sys.exit(session.code)
 
 

@@ -141,6 +141,14 @@ def test_a_gate_that_cannot_be_parsed_is_refused(wheel: Path, text: str) -> None
     assert atoll("measure", wheel, "--require", text) in (1, 2)
 
 
+def test_wrong_usage_is_one_object_too(wheel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (("measure", wheel, "--on", "no such device"), ("match", wheel, "--want", "CUDA")):
+        assert atoll(*words, "--json") == 2
+        said = capsys.readouterr()
+        assert json.loads(said.out)["diagnostics"][0]["code"].startswith("ATL")
+        assert not said.err
+
+
 def test_a_device_that_is_not_there_is_wrong_usage(wheel: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert atoll("measure", wheel, "--on", "no such device") == 2
     assert "error[ATL0466]" in capsys.readouterr().err
