@@ -7,8 +7,6 @@ that each test's island reported.
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterable
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from atoll._util import child
 from atoll.cli._building import Talk, build, building, session_of
 
 if TYPE_CHECKING:
@@ -176,17 +175,23 @@ def run_one(built: Built, out: Output, rule: _Rule) -> Tested:
     report = folder.parent / f"{out.target}.devices"
     report.unlink(missing_ok=True)
     begin = time.monotonic()
-    code, output = _run(
+    ended = child.run(
         [str(built.root / out.path), *out.args],
-        folder,
-        {**os.environ, REPORT: str(report)},
-        out.timeout or LIMIT,
+        env={**os.environ, REPORT: str(report)},
+        timeout=out.timeout or LIMIT,
+        cwd=folder,
+        keep=SHOWN_BYTES,
     )
     seconds = round(time.monotonic() - begin, 3)
     devices = tuple(dict.fromkeys(_lines(report)))
-    verdict, reason = _verdict(code, output, devices, out.timeout or LIMIT, rule)
+    verdict, reason = _verdict(ended.code, ended.output, devices, out.timeout or LIMIT, rule)
     return Tested(
-        name=out.target, verdict=verdict, reason=reason, devices=devices, seconds=seconds, output=output
+        name=out.target,
+        verdict=verdict,
+        reason=reason,
+        devices=devices,
+        seconds=seconds,
+        output=ended.output,
     )
 
 
@@ -195,27 +200,6 @@ def _empty(folder: Path) -> None:
 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-
-
-def _run(argv: list[str], folder: Path, environment: dict[str, str], limit: float) -> tuple[int | None, str]:
-    """Return the exit code, None past the limit, and what was printed; descendants are stopped too."""
-    with subprocess.Popen(
-        argv,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    ) as process:
-        try:
-            output, _ = process.communicate(timeout=limit)
-            code: int | None = process.returncode
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            output, _ = process.communicate()
-            code = None
-    return code, output[-SHOWN_BYTES:].decode("utf-8", "replace")
 
 
 def _verdict(
