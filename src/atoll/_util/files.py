@@ -1,8 +1,9 @@
-"""How is a file written whole or not at all?"""
+"""How is a file written whole or not at all, and which bytes does it have?"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import tempfile
 from pathlib import Path
@@ -22,6 +23,16 @@ def write_atomic(path: Path, data: bytes | str, *, mode: int = 0o644) -> None:
         with contextlib.suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal.
+
+    Raises:
+        OSError: Where it cannot be read.
+    """
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def write_if_changed(path: Path, data: bytes | str, *, mode: int = 0o644) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 import click
 
+from atoll._util.files import sha256
 from atoll.cli._answer import answering, day, plain, size
 
 _JSON = click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
@@ -44,9 +44,7 @@ class Kept:
         value = next((path for path in self.files if path.suffix != ".sha256"), None)
         if stated is None or value is None:
             return None
-        with value.open("rb") as stream:
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
-        return stated.read_text(encoding="ascii", errors="replace").strip() == found
+        return stated.read_text(encoding="ascii", errors="replace").strip() == sha256(value)
 
 
 def folder() -> Path:

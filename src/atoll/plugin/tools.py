@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
+from atoll._util.files import sha256
 from atoll._util.spelling import this_python
 
 # What a program that is asked for a fact may see of the caller's environment.
@@ -121,8 +122,7 @@ def fingerprint(paths: Iterable[Path]) -> str:
 
 @lru_cache(maxsize=512)
 def _digest(path: str, _size: int, _mtime_ns: int) -> str:
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return sha256(Path(path))
 
 
 def python_program() -> str:
