@@ -2,8 +2,37 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from typing import TypeVar
+
 from atoll.diagnostics import Diagnostic
 from atoll.errors import DeviceError, LaunchError
+
+F = TypeVar("F")
+
+
+def check_usable(device: str, *, is_open: bool, process: int) -> None:
+    """Refuse a device that was closed, or opened in another process.
+
+    Raises:
+        DeviceError: With the reason.
+    """
+    if not is_open:
+        raise closed(device)
+    if os.getpid() != process:
+        raise closed(device, "this process was forked after it had been opened")
+
+
+def one_of(driver: str, found: Sequence[F], index: int) -> F:
+    """Return the device of an index, counted from 0.
+
+    Raises:
+        DeviceError: Where the driver has none of that index.
+    """
+    if not 0 <= index < len(found):
+        raise no_index(driver, index, len(found))
+    return found[index]
 
 
 def unavailable(driver: str, reason: str, fix: str) -> DeviceError:

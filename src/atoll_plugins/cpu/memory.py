@@ -80,8 +80,5 @@ class HostMemory:
         """Stop what runs for this device."""
 
     def _using(self) -> threading.RLock:
-        if not self._open:
-            raise faults.closed(self.info.name)
-        if os.getpid() != self._process:
-            raise faults.closed(self.info.name, "this process was forked after it had been opened")
+        faults.check_usable(self.info.name, is_open=self._open, process=self._process)
         return self._lock

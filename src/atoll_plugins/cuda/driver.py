@@ -189,10 +189,7 @@ class CudaDevice:
     def _current(self) -> Iterator[None]:
         """Hold the lock and make the primary context current, leaving the caller's context as it was."""
         with self._lock:
-            if not self._open:
-                raise faults.closed(self.info.name)
-            if os.getpid() != self._process:
-                raise faults.closed(self.info.name, "this process was forked after it had been opened")
+            faults.check_usable(self.info.name, is_open=self._open, process=self._process)
             self._check("cuCtxPushCurrent", self._cu.cuCtxPushCurrent_v2(self._context))
             try:
                 yield
@@ -248,10 +245,7 @@ class CudaDriver:
         missing = self.unavailable()
         if missing is not None:
             raise faults.unavailable(self.name, *missing)
-        found = self._find()
-        if not 0 <= index < len(found):
-            raise faults.no_index(self.name, index, len(found))
-        return CudaDevice(self.table(), *found[index])
+        return CudaDevice(self.table(), *faults.one_of(self.name, self._find(), index))
 
     def launcher(self) -> LauncherSource | None:
         """Return the C launcher."""

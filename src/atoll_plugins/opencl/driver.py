@@ -227,10 +227,7 @@ class OpenClDevice:
 
     def _using(self) -> threading.RLock:
         """Return the lock, once it is sure that the device can be used."""
-        if not self._open:
-            raise faults.closed(self.info.name)
-        if os.getpid() != self._process:
-            raise faults.closed(self.info.name, "this process was forked after it had been opened")
+        faults.check_usable(self.info.name, is_open=self._open, process=self._process)
         return self._lock
 
     def _check(self, function: str, result: int) -> None:
@@ -275,10 +272,7 @@ class OpenClDriver:
         missing = self.unavailable()
         if missing is not None:
             raise faults.unavailable(self.name, *missing)
-        found = self._find()
-        if not 0 <= index < len(found):
-            raise faults.no_index(self.name, index, len(found))
-        return OpenClDevice(self.table(), found[index])
+        return OpenClDevice(self.table(), faults.one_of(self.name, self._find(), index))
 
     def launcher(self) -> LauncherSource | None:
         """Return the C launcher."""

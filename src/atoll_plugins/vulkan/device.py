@@ -155,12 +155,9 @@ class VulkanDevice:
 
     def _using(self) -> threading.RLock:
         """Return the lock, once it is sure that the device can be used."""
-        if not self._open:
-            raise faults.closed(self.info.name)
+        faults.check_usable(self.info.name, is_open=self._open, process=self._process)
         if self._lost:
             raise faults.closed(self.info.name, self._lost)
-        if os.getpid() != self._process:
-            raise faults.closed(self.info.name, "this process was forked after it had been opened")
         return self._lock
 
     def _check(self, function: str, result: int) -> None:

@@ -81,10 +81,7 @@ class VulkanDriver:
         missing = self.unavailable()
         if missing is not None:
             raise faults.unavailable(self.name, *missing)
-        found = self._find()
-        if not 0 <= index < len(found):
-            raise faults.no_index(self.name, index, len(found))
-        return VulkanDevice(self.table(), found[index])
+        return VulkanDevice(self.table(), faults.one_of(self.name, self._find(), index))
 
     def launcher(self) -> LauncherSource | None:
         """Return the C launcher."""
