@@ -7,11 +7,12 @@ Words: an *accel set* is a set of *entries*; an entry is a *backend* with an opt
 
 from atoll.accel.parse import parse_option
 from atoll.accel.relations import BackendRules, Difference, Relation, links, provides, refused_entries, runs
-from atoll.accel.terms import AccelSet, DeviceFacts, Entry, Floor, Version
+from atoll.accel.terms import PROCESSOR, AccelSet, DeviceFacts, Entry, Floor, Version
 from atoll.accel.words import ANY_WORD, provide_floor_words
 
 __all__ = [
     "ANY_WORD",
+    "PROCESSOR",
     "AccelSet",
     "BackendRules",
     "DeviceFacts",

@@ -23,6 +23,9 @@ WORD = re.compile(r"[a-z](?:[a-z_-]*[a-z])?")
 MAX_DIGITS = 9
 MAX_VALUE = 64
 
+#: What the processor is called where backends, drivers and roots are named. It is in every build.
+PROCESSOR = "cpu"
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Version:

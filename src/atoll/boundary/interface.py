@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from atoll.accel import PROCESSOR
 from atoll.boundary.names import MODULE_NAMES, folded, is_identifier, safe
 from atoll.boundary.roots import Root
 from atoll.boundary.values import Entry
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BoundaryError
 
-HOST_ROOT = "cpu"
+HOST_ROOT = PROCESSOR
 """The root that is last in the order of choice, where a boundary has it."""
 
 

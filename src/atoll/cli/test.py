@@ -29,7 +29,6 @@ SKIP = 77
 LIMIT = 60.0
 SHOWN_BYTES = 16 << 10
 REPORT = "ATOLL_DEVICE_REPORT"
-PROCESSOR = "cpu"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +138,8 @@ def _wanted(session: Session, names: tuple[str, ...], talk: Talk) -> tuple[str, 
 
 def _processors(session: Session) -> frozenset[str]:
     """Return what an island that ran on the processor reports: the root's name, or the processor's own."""
+    from atoll.accel import PROCESSOR
+
     drivers = session.registry.drivers
     own = drivers[PROCESSOR].devices() if PROCESSOR in drivers else ()
     return frozenset({PROCESSOR, *(device.name for device in own)})

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from atoll.accel import AccelSet, BackendRules, DeviceFacts, Difference, Relation, Version, links
+from atoll.accel import PROCESSOR, AccelSet, BackendRules, DeviceFacts, Difference, Relation, Version, links
 from atoll.artifact import (
     BuildRequest,
     Descriptor,
@@ -27,7 +27,6 @@ from atoll.runtime.choose import chooser
 
 Rules = Mapping[str, BackendRules]
 NAMED = 4
-PROCESSOR = "cpu"
 _VERSION = re.compile(r"\d+(\.\d+)+")
 
 

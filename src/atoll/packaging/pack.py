@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from atoll.accel import AccelSet, BackendRules, Difference
+from atoll.accel import PROCESSOR, AccelSet, BackendRules, Difference
 from atoll.artifact import Abi, Descriptor, Fact, Index, Measured
 from atoll.artifact.descriptor import accel_text
 from atoll.diagnostics import Diagnostic
@@ -37,7 +37,7 @@ class Packed:
         index: What its ``atoll.json`` says.
         members: The set of each file that holds device code.
         platform: Its platform tag, and why.
-        sizes: Packed bytes by backend; ``cpu`` for the rest.
+        sizes: Packed bytes by backend; that of the processor for the rest.
     """
 
     path: Path
@@ -249,6 +249,6 @@ def _sizes(written: tuple[Written, ...], found: Report) -> dict[str, int]:
         backends.setdefault(finding.member.partition("!")[0], set()).add(finding.backend)
     sizes: dict[str, int] = {}
     for item in written:
-        name = "+".join(sorted(backends.get(item.name, {"cpu"})))
+        name = "+".join(sorted(backends.get(item.name, {PROCESSOR})))
         sizes[name] = sizes.get(name, 0) + item.packed
     return dict(sorted(sizes.items()))

@@ -13,13 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from atoll._util.near import nearest
+from atoll.accel import PROCESSOR
 from atoll.diagnostics import Diagnostic
 from atoll.errors import DeviceError
 from atoll.plugin import DeviceInfo, Driver
 from atoll.runtime.status import DriverStatus, ask
-
-#: The driver of the processor: the last choice, and no device in the sense of ATOLL_REQUIRE_DEVICE.
-PROCESSOR = "cpu"
 
 
 class Chooser:
@@ -77,6 +75,7 @@ class Chooser:
                 return hardware[0]
         if self._environment.get("ATOLL_REQUIRE_DEVICE", "") not in ("", "0"):
             raise DeviceError(self._required())
+        # The last choice, and no device in the sense of ATOLL_REQUIRE_DEVICE.
         if PROCESSOR in self._order and self._status(PROCESSOR).devices:
             return self._status(PROCESSOR).devices[0]
         raise DeviceError(self._missing("", ""))

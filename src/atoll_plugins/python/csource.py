@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from atoll.accel import PROCESSOR
 from atoll.boundary import Parameter
 from atoll.ir import SCALARS, ParamField
 from atoll.plugin import Emitted
@@ -32,7 +33,7 @@ def source(kernel: Described, emitted: Sequence[Emitted], driver: str) -> str:
         emitted: Its codes for the driver; for the processor one C text.
         driver: The driver that launches it.
     """
-    processor = driver == "cpu"
+    processor = driver == PROCESSOR
     arrays, codes = _processor_code(emitted[0]) if processor else _embedded(kernel, emitted)
     # The processor's code is C text of its own, which comes first because it says how to be compiled.
     head = _HEAD.format(file=kernel.file, line=kernel.line, code=arrays if processor else "", driver=driver)

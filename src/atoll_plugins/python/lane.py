@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
-from atoll.accel import BackendRules, DeviceFacts, Entry, Relation
+from atoll.accel import PROCESSOR, BackendRules, DeviceFacts, Entry, Relation
 from atoll.errors import LaneError, PluginError
 from atoll.graph import Action, Role
 from atoll.kernels.files import twice
@@ -34,7 +34,6 @@ from atoll_plugins.python.compile import entry_text
 from atoll_plugins.python.values import Described, boundary_entry
 
 OPTIONS = ("timeout",)
-PROCESSOR = "cpu"
 
 
 class OpenRules:
