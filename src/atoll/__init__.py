@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from atoll.kernels.surface import atomic_or as atomic_or
     from atoll.kernels.surface import atomic_xor as atomic_xor
     from atoll.kernels.surface import barrier as barrier
+    from atoll.kernels.surface import bitcast as bitcast
     from atoll.kernels.surface import ceil as ceil
     from atoll.kernels.surface import cos as cos
     from atoll.kernels.surface import exp as exp
@@ -64,9 +65,9 @@ if TYPE_CHECKING:
 
 _SCALARS = "bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 view"
 _SURFACE = (
-    "global_id local_id group_id group_size num_groups barrier shared atomic_add atomic_min atomic_max "
-    "atomic_and atomic_or atomic_xor atomic_exchange atomic_compare_exchange sqrt rsqrt exp exp2 log log2 "
-    "sin cos tan tanh floor ceil trunc rint pow fma"
+    "global_id local_id group_id group_size num_groups barrier shared bitcast atomic_add atomic_min "
+    "atomic_max atomic_and atomic_or atomic_xor atomic_exchange atomic_compare_exchange sqrt rsqrt exp exp2 "
+    "log log2 sin cos tan tanh floor ceil trunc rint pow fma"
 )
 # Public name -> the module that has it. No name is also a room of atoll; a test holds it.
 _HOMES = {

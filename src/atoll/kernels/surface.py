@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaunchError
 from atoll.ir import ops
-from atoll.kernels.scalars import Typed
+from atoll.ir.nodes import bits_of, value_of
+from atoll.kernels.scalars import Typed, make
 
 if TYPE_CHECKING:
     from atoll.kernels.oracle.item import Item
@@ -73,9 +74,21 @@ def barrier() -> None:
     _item("barrier").barrier()
 
 
-def shared(element: type[Typed], length: int) -> Any:
-    """Return memory that the work-group shares, contents undefined: ``tile = atoll.shared(f32, 256)``."""
-    return _item("shared").shared(element.scalar, int(length))
+def shared(element: type[Typed], length: int | tuple[int, ...]) -> Any:
+    """Return memory that the work-group shares, contents undefined.
+
+    Args:
+        element: The type of an element.
+        length: Their number, or the sizes of up to four dimensions: ``tile = atoll.shared(f32, (16, 17))``.
+    """
+    sizes = length if isinstance(length, tuple) else (length,)
+    return _item("shared").shared(element.scalar, tuple(map(int, sizes)))
+
+
+def bitcast(target: type[Typed], value: Any) -> Any:
+    """Return the value of another type of the same width that has the same bits: ``bitcast(u32, x)``."""
+    _item("bitcast")
+    return make(target.scalar, value_of(target.scalar, bits_of(value.scalar, value.value)))
 
 
 def _atomic(op: ops.AtomicOp) -> Callable[..., Any]:

@@ -8,8 +8,9 @@ import math
 import types
 from collections.abc import Callable
 
-from atoll.ir import I64, Scalar, SharedArray, ops
+from atoll.ir import BOOL, I64, SCALARS, Scalar, SharedArray, ops
 from atoll.ir import nodes as n
+from atoll.ir.types import MAX_RANK
 from atoll.kernels import surface
 from atoll.kernels.definition import DeviceFunction, KernelFunction
 from atoll.kernels.front.convert import cast, coerce, expression, note_type, together
@@ -145,6 +146,25 @@ def _builtin_id(state: State, node: ast.Call, target: object) -> Value:
     return n.Builtin(surface.IDS[target], dimension, state.span(node))
 
 
+def _bitcast(state: State, node: ast.Call, _target: object) -> Value:
+    items = arguments(state, node, 2)
+    kind, value = lower(state, items[0]), lower(state, items[1])
+    if not isinstance(kind, Opaque) or kind.object not in tuple(CLASSES.values()):
+        raise state.error("ATL0725", "the first argument of `bitcast` is a scalar type", items[0])
+    if isinstance(value, Weak):
+        raise state.error("ATL0713", "a literal alone has no bits", items[1], hint="say which: `f32(2.0)`")
+    source, target = expression(state, value, items[1]), kind.object.scalar
+    if BOOL in (source.type, target) or source.type.bits != target.bits:
+        message = f"`bitcast` keeps the width, {source.type} has not the width of {target}"
+        raise state.error("ATL0713", message, node)
+    if source.type.is_float and target.is_float and source.type != target:
+        word = SCALARS[f"u{target.bits}"]
+        source = n.Cast(ops.Cast.BITS, word, source, state.span(node))
+    if source.type.is_float == target.is_float:
+        return cast(source, target, state.span(node))
+    return n.Cast(ops.Cast.BITS, target, source, state.span(node))
+
+
 def _math(state: State, node: ast.Call, target: object) -> Value:
     operation = MATHS[target]
     items = arguments(state, node, ops.MATH_ARITY[operation])
@@ -215,7 +235,7 @@ def _length(state: State, node: ast.Call, _target: object) -> Value:
     if isinstance(value, ViewValue):
         return n.ViewInfo(ops.Extent.SIZE, value.name, 0, state.span(node))
     if isinstance(value, SharedValue):
-        return n.const(I64, value.length, state.span(node))
+        return n.const(I64, value.sizes[0], state.span(node))
     raise state.error("ATL0713", f"{described(value)} has no length", node)
 
 
@@ -269,18 +289,33 @@ def _order(state: State, node: ast.Call) -> tuple[ops.Order, ops.Scope]:
 
 
 def shared_array(state: State, node: ast.Call, name: str) -> SharedValue:
-    """Declare a shared array: ``tile = atoll.shared(f32, 256)``."""
+    """Declare a shared array: ``tile = atoll.shared(f32, 256)``, ``atoll.shared(f32, (16, 17))``."""
     items = arguments(state, node, 2)
-    kind, length = lower(state, items[0]), lower(state, items[1])
+    kind = lower(state, items[0])
     usable = isinstance(kind, Opaque) and kind.object in tuple(CLASSES.values())
     if not usable or kind.object.scalar.name == "bool":  # type: ignore[union-attr]
         raise state.error("ATL0725", "a shared array has a scalar type other than bool", items[0])
-    if not (isinstance(length, Weak) and isinstance(length.value, int) and 1 <= length.value < 1 << 31):
-        raise state.error("ATL0725", "the length of a shared array is a positive literal", items[1])
+    sizes = array_sizes(state, items[1], "a shared array")
     element: Scalar = kind.object.scalar  # type: ignore[union-attr]
-    declared = SharedArray(state.unique(name), element, length.value, state.span(node))
+    declared = SharedArray(state.unique(name), element, math.prod(sizes), state.span(node))
     state.shared.append(declared)
-    return SharedValue(declared.name, element, length.value)
+    return SharedValue(declared.name, element, sizes)
+
+
+def array_sizes(state: State, node: ast.expr, what: str) -> tuple[int, ...]:
+    """Return the sizes of an array that the kernel makes: one positive literal, or a tuple of up to four."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    sizes: list[int] = []
+    for part in parts:
+        value = lower(state, part)
+        if not (isinstance(value, Weak) and isinstance(value.value, int) and value.value >= 1):
+            raise state.error("ATL0725", f"the length of {what} is a positive literal", part)
+        sizes.append(value.value)
+    if not 1 <= len(sizes) <= MAX_RANK or math.prod(sizes) >= 1 << 31:
+        raise state.error(
+            "ATL0725", f"{what} has one to {MAX_RANK} sizes, and less than 2**31 elements", node
+        )
+    return tuple(sizes)
 
 
 _OTHERS: dict[object, Callable[[State, ast.Call, object], Value | None]] = {
@@ -289,4 +324,5 @@ _OTHERS: dict[object, Callable[[State, ast.Call, object], Value | None]] = {
     builtins.abs: _absolute,
     builtins.len: _length,
     surface.barrier: _barrier,
+    surface.bitcast: _bitcast,
 }

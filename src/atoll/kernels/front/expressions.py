@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -183,7 +184,9 @@ def _attribute(state: State, node: ast.Attribute) -> Value:
     if isinstance(base, ViewValue):
         return _view_attribute(state, base, node)
     if isinstance(base, SharedValue) and node.attr == "size":
-        return n.const(I64, base.length, state.span(node))
+        return n.const(I64, math.prod(base.sizes), state.span(node))
+    if isinstance(base, SharedValue) and node.attr == "shape":
+        return TupleValue(tuple(n.const(I64, size, state.span(node)) for size in base.sizes))
     if isinstance(base, Opaque):
         found = getattr(base.object, node.attr, MISSING)
         return _global(state, node, found, (*base.path, node.attr))
@@ -453,7 +456,7 @@ def element_place(state: State, base: Value, node: ast.Subscript) -> tuple[str, 
     if not isinstance(base, ViewValue | SharedValue):
         raise state.error("ATL0724", f"{described(base)} has no elements", node)
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
-    rank = base.type.rank if isinstance(base, ViewValue) else 1
+    rank = base.type.rank if isinstance(base, ViewValue) else len(base.sizes)
     for part in parts:
         if isinstance(part, ast.Slice | ast.Starred):
             raise state.error("ATL0724", "a slice is taken outside the kernel", part)
@@ -466,7 +469,24 @@ def element_place(state: State, base: Value, node: ast.Subscript) -> tuple[str, 
         _index(state, base, axis, value, part)
         for axis, (value, part) in enumerate(zip(values, parts, strict=True))
     )
-    return base.name, indices, base.type.element if isinstance(base, ViewValue) else base.element
+    if isinstance(base, ViewValue):
+        return base.name, indices, base.type.element
+    return base.name, (_row_major(base.sizes, indices),), base.element
+
+
+def _row_major(sizes: tuple[int, ...], indices: tuple[n.Expr, ...]) -> n.Expr:
+    """Return the place of an element in an array whose rows follow one another."""
+    place = indices[0]
+    for size, index in zip(sizes[1:], indices[1:], strict=True):
+        rows = _scaled(place, size)
+        place = n.Binary(ops.Binary.ADD_WRAP, rows, index, index.span)
+    return place
+
+
+def _scaled(index: n.Expr, size: int) -> n.Expr:
+    if isinstance(index, n.Const):
+        return n.const(I32, int(index.value) * size, index.span)
+    return n.Binary(ops.Binary.MUL_WRAP, index, n.const(I32, size, index.span), index.span)
 
 
 def _count(number: int, one: str, many: str) -> str:
@@ -480,8 +500,8 @@ def _index(state: State, base: ViewValue | SharedValue, axis: int, value: Value,
             raise state.error("ATL0724", f"an index is an integer, not {value.value!r}", node)
         if value.value < 0:
             return _from_end(state, base, axis, value, node)
-        if isinstance(base, SharedValue) and value.value >= base.length:
-            raise state.error("ATL0724", f"`{base.name}` has {base.length} elements", node)
+        if isinstance(base, SharedValue) and value.value >= base.sizes[axis]:
+            raise _too_far(state, base, axis, node)
         return typed_literal(state, value, wanted, node)
     expr = expression(state, value, node)
     if not expr.type.is_integer:
@@ -495,11 +515,16 @@ def _index(state: State, base: ViewValue | SharedValue, axis: int, value: Value,
 def _from_end(state: State, base: ViewValue | SharedValue, axis: int, value: Weak, node: ast.AST) -> n.Expr:
     span = state.span(node)
     if isinstance(base, SharedValue):
-        if -value.value > base.length:
-            raise state.error("ATL0724", f"`{base.name}` has {base.length} elements", node)
-        return n.const(I32, base.length + value.value, span)
+        if -value.value > base.sizes[axis]:
+            raise _too_far(state, base, axis, node)
+        return n.const(I32, base.sizes[axis] + value.value, span)
     size = n.ViewInfo(ops.Extent.SIZE, base.name, axis, span)
     return n.Binary(ops.Binary.ADD_WRAP, size, typed_literal(state, value, I64, node), span)
+
+
+def _too_far(state: State, base: SharedValue, axis: int, node: ast.AST) -> Exception:
+    where = f" in dimension {axis}" if len(base.sizes) > 1 else ""
+    return state.error("ATL0724", f"`{base.name}` has {base.sizes[axis]} elements{where}", node)
 
 
 def _call(state: State, node: ast.Call) -> Value:

@@ -117,6 +117,6 @@ def _given(state: State, node: ast.Call, names: list[str], called: str) -> dict[
 def _view(state: State, value: Value, wanted: View, node: ast.AST, name: str) -> ViewValue | SharedValue:
     if isinstance(value, ViewValue) and value.type == wanted:
         return value
-    if isinstance(value, SharedValue) and View(value.element) == wanted:
+    if isinstance(value, SharedValue) and View(value.element, len(value.sizes)) == wanted:
         return value
     raise state.error("ATL0713", f"the parameter `{name}` is a {wanted}, this is {described(value)}", node)

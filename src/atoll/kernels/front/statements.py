@@ -153,10 +153,14 @@ def _is_none(node: ast.expr) -> bool:
 
 def _assign(state: State, stmt: ast.Assign) -> None:
     if len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Tuple):
+        if _all_shared(state, stmt.targets[0], stmt.value):
+            for target, source in zip(stmt.targets[0].elts, stmt.value.elts, strict=True):  # type: ignore[attr-defined]
+                _assign_shared(state, [target], source, stmt)
+            return
         _assign_tuple(state, stmt.targets[0], stmt.value, stmt)
         return
     if _is_shared(state, stmt.value):
-        _assign_shared(state, stmt)
+        _assign_shared(state, stmt.targets, stmt.value, stmt)
         return
     value = lower(state, stmt.value)
     if len(stmt.targets) > 1 and not isinstance(value, Weak):
@@ -282,15 +286,21 @@ def _is_shared(state: State, node: ast.expr) -> bool:
     return found is surface.shared
 
 
-def _assign_shared(state: State, stmt: ast.Assign) -> None:
-    target = stmt.targets[0]
-    assert isinstance(stmt.value, ast.Call)
-    if len(stmt.targets) != 1 or not isinstance(target, ast.Name):
+def _all_shared(state: State, target: ast.Tuple, source: ast.expr) -> bool:
+    if not isinstance(source, ast.Tuple) or len(source.elts) != len(target.elts):
+        return False
+    return all(_is_shared(state, item) for item in source.elts)
+
+
+def _assign_shared(state: State, targets: list[ast.expr], call: ast.expr, stmt: ast.stmt) -> None:
+    target = targets[0]
+    assert isinstance(call, ast.Call)
+    if len(targets) != 1 or not isinstance(target, ast.Name):
         raise state.error("ATL0710", "a shared array is assigned to one name", stmt)
     if target.id in state.frame.names or state.frame.loop_depth:
         raise state.error("ATL0714", f"the shared array `{target.id}` is made once, outside of loops", target)
     state.check_name(target.id, target)
-    state.frame.names[target.id] = shared_array(state, stmt.value, target.id)
+    state.frame.names[target.id] = shared_array(state, call, target.id)
 
 
 def _annotated(state: State, stmt: ast.AnnAssign) -> None:

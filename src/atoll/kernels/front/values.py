@@ -26,11 +26,11 @@ class ViewValue:
 
 @dataclass(frozen=True, slots=True)
 class SharedValue:
-    """A shared array of the kernel."""
+    """A shared array of the kernel, row after row in memory."""
 
     name: str
     element: Scalar
-    length: int
+    sizes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

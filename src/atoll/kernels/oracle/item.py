@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ class Group:
     ids: Triple
     size: Triple
     count: Triple
-    shared: dict[tuple[Site, ...], OracleShared] = field(default_factory=dict)
+    shared: dict[tuple[tuple[Site, ...], int], OracleShared] = field(default_factory=dict)
     epoch: int = 0
 
 
@@ -36,7 +37,8 @@ class Item:
     """One work-item.
 
     Attributes:
-        names: What the shared array made at a place is called.
+        names: What the shared arrays made at a place are called.
+        made: How many this work-item made there.
         wait: Called at a barrier: gives control back until the whole group is there.
         waiting: Where it waits, while it does.
     """
@@ -45,7 +47,8 @@ class Item:
     local_ids: Triple
     bodies: Mapping[types.FunctionType, Body]
     log: Log | None
-    names: Mapping[Site, str] = field(default_factory=dict)
+    names: Mapping[Site, tuple[str, ...]] = field(default_factory=dict)
+    made: Counter[tuple[Site, ...]] = field(default_factory=Counter)
     wait: Callable[[], None] | None = None
     waiting: Site | None = None
     global_ids: Triple = (0, 0, 0)
@@ -80,13 +83,16 @@ class Item:
         self.wait()
         self.waiting = None
 
-    def shared(self, element: Scalar, length: int) -> OracleShared:
+    def shared(self, element: Scalar, sizes: tuple[int, ...]) -> OracleShared:
         """Return the group's array of this place in the source, the first work-item there makes it."""
         sites = tuple(self._sites())
-        found = self.group.shared.get(sites)
+        number = self.made[sites]
+        self.made[sites] += 1
+        found = self.group.shared.get((sites, number))
         if found is None:
-            name = self.names.get(sites[0] if sites else ("", 0), "shared array")
-            found = self.group.shared[sites] = OracleShared(name, element, length)
+            names = self.names.get(sites[0] if sites else ("", 0), ())
+            name = names[number % len(names)] if names else "shared array"
+            found = self.group.shared[sites, number] = OracleShared(name, element, sizes)
         return found
 
     def atomic(self, op: ops.AtomicOp, array: Any, index: Any, value: Any, expected: Any = None) -> Typed:

@@ -87,6 +87,11 @@ class OracleArray:
             total *= size
         return make(I64, total)
 
+    @property
+    def shape(self) -> tuple[Typed, ...]:
+        """The number of elements in each dimension (i64)."""
+        return tuple(make(I64, size) for size in self.sizes)
+
     def __len__(self) -> int:
         return self.sizes[0]
 
@@ -156,11 +161,6 @@ class OracleView(OracleArray):
         self.first = int(array.__array_interface__["data"][0])
 
     @property
-    def shape(self) -> tuple[Typed, ...]:
-        """The number of elements in each dimension (i64)."""
-        return tuple(make(I64, size) for size in self.sizes)
-
-    @property
     def strides(self) -> tuple[Typed, ...]:
         """Elements from one index to the next in each dimension (i64)."""
         return tuple(make(I64, stride // self.array.itemsize) for stride in self.array.strides)
@@ -186,17 +186,18 @@ class OracleView(OracleArray):
 class OracleShared(OracleArray):
     """Memory of one work-group; an element has no value until one is written."""
 
-    def __init__(self, name: str, element: Scalar, length: int) -> None:
-        self.name, self.element, self.sizes = name, element, (length,)
-        self.values: list[Typed | None] = [None] * length
+    def __init__(self, name: str, element: Scalar, sizes: tuple[int, ...]) -> None:
+        self.name, self.element, self.sizes = name, element, sizes
+        self.values: dict[tuple[int, ...], Typed] = {}
 
     def read(self, index: tuple[int, ...]) -> Typed:
         """Return an element."""
-        value = self.values[index[0]]
+        value = self.values.get(index)
         if value is None:
-            raise Fault("ATL0753", f"`{self.name}[{index[0]}]` is read before it is written")
+            shown = ", ".join(map(str, index))
+            raise Fault("ATL0753", f"`{self.name}[{shown}]` is read before it is written")
         return value
 
     def write(self, index: tuple[int, ...], value: Any) -> None:
         """Change an element."""
-        self.values[index[0]] = make(self.element, value)
+        self.values[index] = make(self.element, value)

@@ -74,8 +74,13 @@ class OracleLaunch:
         return Done(f"CPython {platform.python_version()} (oracle)")
 
 
-def _names(kernel: Kernel) -> dict[Site, str]:
-    return {(item.span.file, item.span.line): item.name for item in kernel.shared if item.span is not None}
+def _names(kernel: Kernel) -> dict[Site, tuple[str, ...]]:
+    found: dict[Site, tuple[str, ...]] = {}
+    for item in kernel.shared:
+        if item.span is not None:
+            site = (item.span.file, item.span.line)
+            found[site] = (*found.get(site, ()), item.name)
+    return found
 
 
 @dataclass(slots=True)
@@ -84,7 +89,7 @@ class _Run:
     bodies: dict[types.FunctionType, Body]
     arguments: tuple[Any, ...]
     log: Log | None
-    names: dict[Site, str]
+    names: dict[Site, tuple[str, ...]]
     random: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
