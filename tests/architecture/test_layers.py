@@ -75,6 +75,16 @@ def test_a_plugin_importing_the_session_is_seen(tmp_path: Path) -> None:
     assert "plugins use no command line, session or kit BROKEN" in said
 
 
+def test_a_plugin_importing_a_private_room_is_seen(tmp_path: Path) -> None:
+    said = planted(tmp_path, {"atoll_plugins/host": "import atoll._util.files"})
+    assert "plugins use no private room BROKEN" in said
+
+
+def test_a_plugin_importing_the_kit_is_seen(tmp_path: Path) -> None:
+    said = planted(tmp_path, {"atoll_plugins/host": "import atoll.testing.lanes"})
+    assert "plugins use no command line, session or kit BROKEN" in said
+
+
 def test_a_room_outside_the_layers_is_seen(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)

@@ -48,13 +48,10 @@ class Kept:
 
 
 def folder() -> Path:
-    """Return the cache folder: ``ATOLL_CACHE``, else the user's."""
-    named = os.environ.get("ATOLL_CACHE")
-    if named:
-        return Path(named).absolute()
-    from platformdirs import user_cache_path
+    """Return the cache folder of this process's environment."""
+    from atoll.plugin.tools import cache_folder
 
-    return user_cache_path("atoll")
+    return cache_folder(os.environ)
 
 
 def entries(base: Path) -> list[Kept]:

@@ -1,8 +1,8 @@
-"""How does a plugin find a program, ask it for a fact, and say which bytes it is?
+"""How does a plugin find a program, ask it for a fact, say which bytes it is, and keep what it made?
 
-For lanes and probes. Programs are looked up in the environment that the request gives, never in
-`os.environ`; a program that is asked something sees a scrubbed environment. Running the commands of a
-build is the graph's job.
+For every plugin, wherever it comes from. Programs are looked up in the environment that the request
+gives, never in `os.environ`; a program that is asked something sees a scrubbed environment. Running the
+commands of a build is the graph's job.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from atoll._util.files import sha256
+from atoll._util.files import write_atomic as write_atomic
+from atoll._util.machine import free_memory as free_memory
+from atoll._util.machine import processors as processors
 from atoll._util.spelling import this_python
 
 # What a program that is asked for a fact may see of the caller's environment.
@@ -123,6 +126,21 @@ def fingerprint(paths: Iterable[Path]) -> str:
 @lru_cache(maxsize=512)
 def _digest(path: str, _size: int, _mtime_ns: int) -> str:
     return sha256(Path(path))
+
+
+def cache_folder(environment: Mapping[str, str], kind: str = "") -> Path:
+    """Return where what can be made again is kept: below ``ATOLL_CACHE``, else below the user's cache folder.
+
+    Args:
+        environment: Where the setting stands.
+        kind: Who keeps it, a folder of its own; the folder of all of them where empty.
+    """
+    stated = environment.get("ATOLL_CACHE")
+    if stated:
+        return Path(stated).absolute() / kind
+    from platformdirs import user_cache_path
+
+    return user_cache_path("atoll") / kind
 
 
 def python_program() -> str:

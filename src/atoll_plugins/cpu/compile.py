@@ -17,8 +17,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from atoll._util.files import write_atomic
-from atoll.plugin.tools import ask, find_program, fingerprint, programs_like
+from atoll.plugin.tools import (
+    ask,
+    cache_folder,
+    find_program,
+    fingerprint,
+    programs_like,
+    write_atomic,
+)
 
 #: Contraction stays off so that the processor gives what every other device gives.
 FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-w")
@@ -65,16 +71,6 @@ def _read(path: Path, search: str) -> Compiler | None:
     return Compiler(path, said.out.split("\n", 1)[0], digest)
 
 
-def cache_folder(environment: Mapping[str, str]) -> Path:
-    """Return where compiled kernels are kept: below ATOLL_CACHE, else the user's cache folder."""
-    stated = environment.get("ATOLL_CACHE")
-    if stated:
-        return Path(stated) / "cpu"
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("atoll")) / "cpu"
-
-
 def compiled(text: bytes, compiler: Compiler, environment: Mapping[str, str]) -> Path:
     """Return the shared object of a kernel's C text, from the cache or compiled now.
 
@@ -88,7 +84,7 @@ def compiled(text: bytes, compiler: Compiler, environment: Mapping[str, str]) ->
         " ".join((*FLAGS, *LIBRARIES)).encode(),
     )
     key = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
-    library = cache_folder(environment) / f"{key}.so"
+    library = cache_folder(environment, "cpu") / f"{key}.so"
     if _is_whole(library):
         return library
     built = _build(text, compiler, environment)

@@ -18,7 +18,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from atoll._util.machine import free_memory, processors
 from atoll.accel import DeviceFacts
 from atoll.plugin import (
     Argument,
@@ -31,6 +30,7 @@ from atoll.plugin import (
     ScalarArgument,
     Target,
 )
+from atoll.plugin.tools import free_memory, processors
 from atoll.runtime import faults, launcher_source
 from atoll.runtime.handles import room
 from atoll.runtime.pack import pack_scalars

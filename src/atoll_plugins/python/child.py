@@ -16,11 +16,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from atoll._util.files import write_atomic
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import LaneError
 from atoll.plugin import LaneRequest
-from atoll.plugin.tools import KEPT, python_program
+from atoll.plugin.tools import KEPT, cache_folder, python_program, write_atomic
 from atoll_plugins.python.values import Described, diagnostic_in
 
 #: Seconds that importing a file may take where the manifest does not say.
@@ -131,15 +130,9 @@ def _died(path: str, status: int, err: bytes) -> Diagnostic:
 
 
 def _memory(request: LaneRequest, path: str) -> Path:
-    """Return where the answer is kept: below ATOLL_CACHE, else the user's cache folder."""
-    stated = request.environment.get("ATOLL_CACHE")
-    if stated:
-        cache = Path(stated)
-    else:
-        import platformdirs
-
-        cache = Path(platformdirs.user_cache_dir("atoll"))
-    return cache / "python" / f"{hashlib.sha256(f'{request.root}/{path}'.encode()).hexdigest()}.json"
+    """Return where the answer is kept."""
+    key = hashlib.sha256(f"{request.root}/{path}".encode()).hexdigest()
+    return cache_folder(request.environment, "python") / f"{key}.json"
 
 
 def _digest(path: Path) -> str:

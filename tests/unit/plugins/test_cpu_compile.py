@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from atoll.plugin.tools import cache_folder
 from atoll_plugins.cpu.compile import (
     CompilationError,
     Compiler,
-    cache_folder,
     compiled,
     find_compiler,
 )
@@ -37,7 +37,7 @@ def test_the_same_text_is_compiled_once(compiler: Compiler, environment: dict[st
     stamp = first.stat().st_mtime_ns
     assert compiled(TEXT, compiler, environment) == first
     assert first.stat().st_mtime_ns == stamp
-    assert first.is_relative_to(cache_folder(environment))
+    assert first.is_relative_to(cache_folder(environment, "cpu"))
 
 
 def test_text_compiler_and_version_are_the_key(compiler: Compiler, environment: dict[str, str]) -> None:
@@ -86,7 +86,7 @@ def test_a_refusal_is_the_compilers_and_leaves_nothing(
 ) -> None:
     with pytest.raises(CompilationError, match="error: expected"):
         compiled(b"int (\n", compiler, environment)
-    assert not list(cache_folder(environment).glob("*"))
+    assert not list(cache_folder(environment, "cpu").glob("*"))
 
 
 def test_a_compiler_that_cannot_run_is_said_to(environment: dict[str, str]) -> None:
@@ -109,6 +109,6 @@ def test_only_a_compiler_that_answers_is_taken(tmp_path: Path) -> None:
 
 
 def test_the_cache_folder_is_stated_or_the_users() -> None:
-    assert cache_folder({"ATOLL_CACHE": "/a"}) == Path("/a/cpu")
-    assert cache_folder({}).name == "cpu"
-    assert "atoll" in str(cache_folder(dict(os.environ)))
+    assert cache_folder({"ATOLL_CACHE": "/a"}, "cpu") == Path("/a/cpu")
+    assert cache_folder({}, "cpu").name == "cpu"
+    assert "atoll" in str(cache_folder(dict(os.environ), "cpu"))
