@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 import time
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -98,7 +99,8 @@ class Session:
     @property
     def searched(self) -> Mapping[str, str]:
         """The environment with its PATH in one spelling: shells that reach the same tools ask the same."""
-        return {**self.environment, "PATH": search_path(self.environment.get("PATH", ""))}
+        path = {"PATH": search_path(self.environment.get("PATH", ""))}
+        return ChainMap(path, cast("dict[str, str]", self.environment))
 
     @cached_property
     def unresolved(self) -> Manifest:

@@ -11,6 +11,8 @@ from atoll.artifact import Abi, BuildRequest, Descriptor, DeviceRequest, Subject
 from atoll.artifact.match import Request
 from atoll.diagnostics import render
 from atoll_plugins.cuda.rules import CudaRules
+from atoll_plugins.opencl.rules import OpenClRules
+from atoll_plugins.vulkan.rules import VulkanRules
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "refusal"
 RULES = {"cuda": CudaRules()}
@@ -65,6 +67,41 @@ def test_values_start_in_one_column() -> None:
     for line in text(Subject.LOAD, LOAD).splitlines()[1:-1]:
         assert line[23] == " "
         assert line[24] != " "
+
+
+DECLARED = Descriptor(path="both.whl", accel=AccelSet.parse("vulkan1.2"), declared=("opencl1.2",))
+SOURCE = Descriptor(path="source.whl", declared=("opencl1.2",))
+
+
+def test_what_is_declared_is_never_printed_as_measured() -> None:
+    asked = BuildRequest(accel=AccelSet.parse("cuda13.0+{sm_90}"))
+    found = text(Subject.BUILD, asked, (DECLARED, SOURCE))
+    assert found == (GOLDEN / "declared.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("accel", "carried"),
+    [
+        ("opencl1.1", "carried opencl1.2 (declared)"),
+        ("vulkan1.1", "carried vulkan1.2"),
+        ("hip", "carried vulkan, opencl (declared)"),
+        ("", "carried vulkan1.2, declared opencl1.2"),
+    ],
+)
+def test_a_difference_says_where_its_carried_side_is_declared(accel: str, carried: str) -> None:
+    rules = {"opencl": OpenClRules(), "vulkan": VulkanRules()}
+    choice = choose((DECLARED,), BuildRequest(accel=AccelSet.parse(accel)), rules)
+    assert [str(each) for each in choice.relations[0].differences] == [
+        f"accel: asked {accel or 'none'}, {carried}"
+    ]
+
+
+def test_a_device_is_told_what_is_only_declared() -> None:
+    device = DeviceFacts(backend="opencl", name="old", version=Version((1, 1)))
+    choice = choose((SOURCE,), DeviceRequest(device=device), {"opencl": OpenClRules()})
+    assert [str(each) for each in choice.relations[0].differences] == [
+        "accel: asked opencl1.1, carried opencl1.2 (declared)"
+    ]
 
 
 def descriptor(number: int) -> Descriptor:

@@ -56,7 +56,13 @@ class Descriptor:
     @property
     def side(self) -> str:
         """Its side of a refusal."""
-        return side(self.left, accel_text(self.carried))
+        return side(self.left, accel_text(self.accel), self.declared)
+
+    @cached_property
+    def stated(self) -> frozenset[str]:
+        """The backends that it carries by its declaration alone."""
+        measured = self.accel or AccelSet()
+        return frozenset(each.backend for each in self.carried or () if not measured.get(each.backend))
 
     @property
     def left(self) -> str:

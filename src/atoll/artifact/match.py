@@ -118,14 +118,46 @@ def fit(descriptor: Descriptor, request: Request, rules: Rules | None = None) ->
 def _fits_build(descriptor: Descriptor, asked: AccelSet, rules: Rules | None) -> tuple[Difference, ...]:
     carried = descriptor.carried
     if carried is None or (carried and not asked):
-        return (Difference("accel", accel_text(asked), accel_text(carried)),)
-    return links(carried, asked, rules).differences if carried else ()
+        return (Difference("accel", accel_text(asked), _all_text(descriptor)),)
+    if not carried:
+        return ()
+    found = []
+    for entry in asked:
+        answer = links(carried, AccelSet((entry,)), rules)
+        found += [_told(each, descriptor, entry.backend) for each in answer.differences]
+    return tuple(found)
+
+
+def _all_text(descriptor: Descriptor) -> str:
+    """Return everything it carries; what is declared is said to be."""
+    if not descriptor.declared:
+        return accel_text(descriptor.accel)
+    said = f"declared {', '.join(descriptor.declared)}"
+    return f"{descriptor.accel}, {said}" if descriptor.accel else said
+
+
+def _told(difference: Difference, descriptor: Descriptor, backend: str) -> Difference:
+    """Return a difference that says where its carried side is only declared."""
+    if not descriptor.stated:
+        return difference
+    carried = descriptor.carried or AccelSet()
+    if backend in descriptor.stated:
+        text = f"{difference.carried} (declared)"
+    elif carried.get(backend) is None:
+        measured = [entry.backend for entry in descriptor.accel or ()]
+        text = ", ".join([*measured, *(f"{name} (declared)" for name in sorted(descriptor.stated))])
+    else:
+        return difference
+    return Difference(difference.dimension, difference.asked, text)
 
 
 def _fits_device(descriptor: Descriptor, device: DeviceFacts, rules: Rules | None) -> Relation:
     if descriptor.carried is None:
         return Relation((Difference("accel", device_text(device), "unknown"),))
-    return runs(descriptor.carried, device, rules)
+    answer = runs(descriptor.carried, device, rules)
+    return Relation(
+        tuple(_told(each, descriptor, device.backend) for each in answer.differences), answer.moot
+    )
 
 
 def unmet(requires: Sequence[Fact], device: DeviceFacts, moot: Sequence[str] = ()) -> tuple[Difference, ...]:

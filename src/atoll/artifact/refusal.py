@@ -42,16 +42,19 @@ class Subject(Enum):
         return self.value[1]
 
 
-def side(left: str, accel: str | None) -> str:
-    """Return one side as text: an ABI tag or a name, two spaces, and ``accel …``.
+def side(left: str, accel: str | None, declared: Sequence[str] = ()) -> str:
+    """Return one side as text: an ABI tag or a name, two spaces, ``accel …``, and ``declared …``.
 
     Args:
         left: An ABI tag, a device's name or a path; may be empty.
         accel: The set, ``none`` or ``unknown``; None where the side says nothing of devices.
+        declared: What is stated beside the measured set, as accel entries.
     """
     parts = [left] if left else []
     if accel is not None:
         parts.append(f"accel {accel}")
+    if declared:
+        parts.append(f"declared {', '.join(declared)}")
     return "  ".join(parts) or "any"
 
 

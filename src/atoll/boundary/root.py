@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from atoll.accel import AccelSet, DeviceFacts, Difference, Version
+from atoll.accel import DeviceFacts, Difference, Version
 from atoll.accel import Entry as AccelEntry
 from atoll.accel.relations import device_text, run_entry
 from atoll.artifact import Subject, compose, side
@@ -38,6 +39,7 @@ def root_source(
     version: str = "",
     driver: str = "",
     place: str = "",
+    declared: bool = False,
 ) -> str:
     """Return the C text of one root's table, compiled into the root's library.
 
@@ -52,6 +54,7 @@ def root_source(
         driver: The driver that the root's code is launched through; empty for the processor, which is
             always available.
         place: Where the root's code lies, as its refusal says; the root's own file by default.
+        declared: Whether nothing in the root's bytes says what `carried` says (source text).
     """
     names = _defined(interface, root) if entries is None else tuple(sorted(entries))
     chosen = [item.entry for item in interface.entries if item.name in names]
@@ -69,11 +72,14 @@ def root_source(
         "};",
         "",
         "static void begin(void) {",
+        "  atoll_decided();",
         '  atoll_ran_on("");',
         '  atoll_fail("");',
         "}",
         "",
-        *_state(interface, carried, version, driver, place or root_file(interface, root)),
+        *_state(
+            _Held(interface.package, version, driver, place or root_file(interface, root), carried, declared)
+        ),
         "",
         "static const atoll_root root = {",
         f"  ATOLL_ROOT_ABI, {c_string(root)}, {c_string(interface.package)}, {c_string(version)},",
@@ -94,9 +100,32 @@ def _function(entry: Entry) -> str:
     return f"(void (*)(void)){entry.name}"
 
 
-def _state(
-    interface: Interface, carried: AccelEntry | None, version: str, driver: str, place: str
-) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What a root's library holds, as its refusal says it."""
+
+    package: str
+    version: str
+    driver: str
+    place: str
+    carried: AccelEntry | None
+    declared: bool
+
+    @property
+    def side(self) -> str:
+        """Its side of a refusal."""
+        text = str(self.carried or "none")
+        return side(self.place, "none", (text,)) if self.declared else side(self.place, text)
+
+    def told(self, found: Difference) -> Difference:
+        """Return a difference that says where its carried side is only declared."""
+        if not self.declared:
+            return found
+        return Difference(found.dimension, found.asked, f"{found.carried} (declared)")
+
+
+def _state(held: _Held) -> Iterator[str]:
+    driver = held.driver
     if not driver:
         yield "static void state(atoll_root_state *out) {"
         yield "  memset(out, 0, sizeof *out);"
@@ -105,8 +134,8 @@ def _state(
         return
     yield f"ATOLL_DRIVER({driver});"
     yield ""
-    if carried is not None:
-        yield from _load_check(interface, carried, version, driver, place)
+    if held.carried is not None:
+        yield from _load_check(held, held.carried)
     yield "static void state(atoll_root_state *out) {"
     yield "  atoll_device_facts facts;"
     yield "  atoll_text reason = {out->reason, sizeof out->reason};"
@@ -117,16 +146,14 @@ def _state(
     yield "    return;"
     yield "  }"
     yield '  (void)snprintf(out->device, sizeof out->device, "%s", facts.name);'
-    if carried is not None:
+    if held.carried is not None:
         yield "  if (refused(&facts, out->reason, sizeof out->reason)) return;"
     yield "  out->software = facts.software;"
     yield "  out->available = 1;"
     yield "}"
 
 
-def _load_check(
-    interface: Interface, carried: AccelEntry, version: str, driver: str, place: str
-) -> Iterator[str]:
+def _load_check(held: _Held, carried: AccelEntry) -> Iterator[str]:
     asked = "" if carried.version is None else str(carried.version)
     codes = [(arch, "") for arch in carried.archs]
     codes += [("", str(carried.floor.value))] if carried.floor is not None else []
@@ -142,13 +169,13 @@ def _load_check(
     yield f'  const atoll_code any = {{NULL, 0, facts->arch, "", {c_string(asked)}}};'
     yield "  char version[32];"
     yield "  for (size_t k = 0; k < sizeof codes / sizeof *codes; k++)"
-    yield f"    if (atoll_driver_{driver}.fits(&codes[k], facts)) return 0;"
+    yield f"    if (atoll_driver_{held.driver}.fits(&codes[k], facts)) return 0;"
     yield (
         '  (void)snprintf(version, sizeof version, "%u.%u", (unsigned)facts->version[0], '
         "(unsigned)facts->version[1]);"
     )
     yield "  out[0] = 0;"
-    for condition, text in _refusals(interface, carried, version, driver, place):
+    for condition, text in _refusals(held, carried):
         yield f"  {condition} {{"
         for part in _MARK.split(text):
             if part in _VALUES:
@@ -178,14 +205,13 @@ static void add(char *out, size_t capacity, const char *text, int foreign) {
 """
 
 
-def _refusals(
-    interface: Interface, carried: AccelEntry, version: str, driver: str, place: str
-) -> Iterator[tuple[str, str]]:
+def _refusals(held: _Held, carried: AccelEntry) -> Iterator[tuple[str, str]]:
     """Give each condition with the text it prints; the order is that of the relation `runs`.
 
     A device states an architecture or none. A code of the device's own architecture fits wherever the
     version does, so where even that does not fit it is the version that differs.
     """
+    driver = held.driver
     fits_any = f"atoll_driver_{driver}.fits(&any, facts)"
     for arch, has in (("", "facts->arch[0] == 0"), (_ARCH, "facts->arch[0] != 0")):
         device = DeviceFacts(backend=driver, name=_NAME, arch=arch, version=Version((_STAND_IN,)))
@@ -194,11 +220,11 @@ def _refusals(
         for fits, differences in ((f"!{fits_any}", (by_version,)), (fits_any, by_code)):
             said = compose(
                 Subject.LOAD,
-                interface.package,
-                version,
+                held.package,
+                held.version,
                 side(_NAME, device_text(device)),
-                [side(place, str(AccelSet((carried,))))],
-                (place, differences),
+                [held.side],
+                (held.place, tuple(map(held.told, differences))),
             )
             yield f"if ({has} && {fits})", render(said).replace(str(_STAND_IN), _VERSION)
 

@@ -85,9 +85,7 @@ def parts_of(
             if _shape(request, target) is Shape.REGISTRY:
                 exports += registry_symbols(interface)
         kind = _LINK[target.kind]
-        return (
-            Part(target=name, kind=kind, output=output, exports=exports, args=args, libraries=libraries),
-        )
+        return (Part(target=name, kind=kind, output=output, exports=exports, args=args, libraries=libraries),)
     assert interface is not None
     return tuple(_python_parts(request, name, target, interface, roots, args))
 

@@ -314,7 +314,15 @@ def _fill(
         if part.root or part.kind == "module" or registry:
             assert interface is not None
             table = replace(part, root=root)
-            add_root(work.request, work.generated, table, interface, driver, registry=registry)
+            add_root(
+                work.request,
+                work.generated,
+                table,
+                interface,
+                driver,
+                registry=registry,
+                declared=_only_declared(work, part, root, driver),
+            )
     if interface is not None or drivers:
         add_runtime(work.request, work.generated, part, drivers)
     if registry:
@@ -324,6 +332,13 @@ def _fill(
     if part.kind == "module":
         assert interface is not None
         add_module(work.request, work.generated, part, interface, Shape.LINK, _python_headers())
+
+
+def _only_declared(work: _Work, part: Part, root: str, driver: str) -> bool:
+    """Tell whether what a root holds for a driver's backend is source that says no device."""
+    data = [item.declared for item in work.products if item.unit.root == root and item.backend == driver]
+    text = [item.declared for item in work.sources if item.root == root and part.takes(item.unit)]
+    return bool(data or text) and all((*data, *text))
 
 
 def _python_headers() -> str:

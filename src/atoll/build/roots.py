@@ -81,8 +81,12 @@ def add_root(
     driver: str,
     *,
     registry: bool = False,
+    declared: bool = False,
 ) -> None:
-    """Add the table that the root's library exports; behind its suffix where a registry holds several."""
+    """Add the table that the root's library exports; behind its suffix where a registry holds several.
+
+    `declared` is whether nothing in the root's bytes says which devices they are for.
+    """
     path = f"{request.plan_folder}/roots/{part.target}/{part.root}.c"
     processor = driver in ("", HOST_ROOT)
     generated.files[path] = root_source(
@@ -92,6 +96,7 @@ def add_root(
         version=request.manifest.package.version,
         driver="" if processor else driver,
         place=f"{part.target}: {part.root}" if registry else "",
+        declared=declared,
     )
     forced = (root_header_path(request, interface.module, part.root),) if registry else ()
     defines = (f"{ROOT_SYMBOL}={suffixed(ROOT_SYMBOL, part.root)}",) if registry else ()

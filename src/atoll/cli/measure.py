@@ -151,6 +151,9 @@ def _lines(found: Report, answer: dict[str, Any], *, verbose: bool) -> list[str]
     lines += [f"  requires  {one_line(text)}" for text in _requires(found)]
     lines += [f"  declared  {one_line(text)}" for text in measured.declared]
     lines += [f"  unread    {one_line(f'{name}: {reason}')}" for name, reason in measured.unread]
+    if "require" in answer:
+        met = "met" if answer["require"]["accepted"] else "not met"
+        lines.append(f"  required  {met} ({answer['require']['asked']})")
     if "on" in answer:
         lines.append(
             f"  runs      {'yes' if answer['on']['runs'] else 'no'} ({one_line(answer['on']['device'])})"

@@ -98,7 +98,7 @@ def refusal(report: Report, required: AccelSet, lacks: Sequence[Lack]) -> Diagno
         path,
         "",
         side("", accel_text(required)),
-        published or [side(path, accel_text(report.measured.accel))],
+        published or [side(path, accel_text(report.measured.accel), report.measured.declared)],
         (", ".join(alike[:NAMED]) + more, lacks[0].differences),
     )
 

@@ -153,6 +153,7 @@ class SourceProduct:
         root: The boundary root it joins (``vulkan``, ``cpu`` …).
         entries: Exported functions it defines, already suffixed as the registry expects.
         includes: Include folders it needs.
+        declared: True where the device code it embeds is source that says no device.
     """
 
     path: str
@@ -160,6 +161,7 @@ class SourceProduct:
     root: str
     entries: tuple[BoundaryEntry, ...] = ()
     includes: tuple[str, ...] = ()
+    declared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,9 @@ DEFAULT_VERSION = "1.2"
 class OpenClEmitter:
     """The emitter for OpenCL."""
 
+    #: Its code is source, which says no device.
+    declared = True
+
     @property
     def backend(self) -> str:
         """``opencl``."""
@@ -44,7 +47,7 @@ class OpenClEmitter:
             layout=job.layout,
             requires=tuple(Fact(name="opencl.extension", relation="=", value=name) for name in extensions),
             version=target.version,
-            declared=True,
+            declared=self.declared,
         )
 
 

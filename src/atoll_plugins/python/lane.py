@@ -192,6 +192,7 @@ def _compile(
             root=backend,
             entries=(boundary_entry(kernel, backend),),
             includes=(str(include_folder()),),
+            declared=bool(getattr(registry().emitters[backend], "declared", False)),
         )
         for kernel, path in zip(kernels, paths, strict=True)
     ]

@@ -10,6 +10,7 @@ static const atoll_root_entry entries[] = {
 };
 
 static void begin(void) {
+  atoll_decided();
   atoll_ran_on("");
   atoll_fail("");
 }

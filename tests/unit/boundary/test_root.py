@@ -69,6 +69,7 @@ FITS = (
 )
 
 
+@pytest.mark.parametrize("declared", [False, True])
 @pytest.mark.parametrize(
     ("carried", "arch", "version"),
     [
@@ -81,14 +82,19 @@ FITS = (
     ],
 )
 def test_the_refusal_at_load_is_byte_equal_to_the_one_of_match(
-    made: Built, carried: str, arch: str, version: str
+    made: Built, carried: str, arch: str, version: str, declared: bool
 ) -> None:
     has = entry(carried)
+    if declared and has.floor is not None:
+        return  # a declared entry has the engine's own floor word
     device = "Toy\\tone \\x1b[1m\\\\"
     source = driver("toy", device=device, arch=arch, version=version, fits=FITS)
-    found = state(made.root("toy", SAXPY, source, version="0.1.0", driver="toy", carried=has))
+    found = state(
+        made.root("toy", SAXPY, source, version="0.1.0", driver="toy", carried=has, declared=declared)
+    )
     facts = DeviceFacts(backend="toy", name="Toy\tone \x1b[1m\\", arch=arch, version=Version.parse("2.0"))
-    artifact = Descriptor(path=root_file(made.interface, "toy"), accel=AccelSet((has,)))
+    what = {"declared": (carried,)} if declared else {"accel": AccelSet((has,))}
+    artifact = Descriptor(path=root_file(made.interface, "toy"), **what)
     request = DeviceRequest(device=facts)
     choice = choose([artifact], request, {"toy": _Exact()})
     assert not choice

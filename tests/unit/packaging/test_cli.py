@@ -82,15 +82,21 @@ def test_json_is_one_object(wheel: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert found["members"][0] == {"member": f"{wheel}!p/a.so", "accel": "cuda+{sm_80,sm_90}"}
 
 
-def test_a_gate_that_holds_exits_0(wheel: Path) -> None:
-    assert atoll("measure", wheel, "--require", "cuda13.0+{sm_80,sm_90}, vulkan1.2") == 0
+def test_a_gate_that_holds_exits_0_and_says_so(wheel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = "cuda13.0+{sm_80,sm_90}, vulkan1.2"
+    assert atoll("measure", wheel, "--require", asked) == 0
+    assert f"  required  met ({asked})" in capsys.readouterr().out.splitlines()
+    assert atoll("measure", wheel, "--require", asked, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["files"][0]["require"]["accepted"] is True
 
 
 def test_a_gate_that_fails_exits_1_naming_file_and_arch(
     wheel: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert atoll("measure", wheel, "--require", "cuda13.0+{sm_100}") == 1
-    said = capsys.readouterr().err
+    found = capsys.readouterr()
+    assert "  required  not met (cuda13.0+{sm_100})" in found.out.splitlines()
+    said = found.err
     assert f"error[ATL0412]: no prebuilt artifact of `{wheel}` fits what is required" in said
     assert "closest               p/a.so, which differs on" in said
     assert "asked sm_100, carried sm_80, sm_90" in said
