@@ -32,6 +32,8 @@ FILES = ("atoll.toml", "pyproject.toml")
 VARIABLES = (
     *("ATOLL_DEVICE", "ATOLL_REQUIRE_DEVICE", "ATOLL_STORE", "ATOLL_CACHE", "ATOLL_OFFLINE"),
     *("ATOLL_DUMP", "ATOLL_BARRIERS", "NO_COLOR"),
+# Where the tools that know libraries of this machine look; another value is another question.
+SEARCHED = ("PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR", "CMAKE_PREFIX_PATH")
 )
 
 
@@ -325,3 +327,4 @@ def open_session(
         environment=found,
         say=say,
     )
+            "searched": {name: self.environment.get(name, "") for name in SEARCHED},

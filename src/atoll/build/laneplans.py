@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from atoll.build.libraries import Found, equipped
 from atoll.build.linked import linked_targets
 from atoll.build.request import BuildRequest
 from atoll.plugin import HostLane, LanePlan, LaneRequest, LinkRequest, Unit
@@ -22,11 +23,13 @@ class LaneRun:
         request: The build.
         plans: What each lane answered, by lane; a lane asked twice has its answers joined.
         tools: The payloads that were brought, by lane.
+        packages: The libraries of this machine that targets name.
     """
 
     request: BuildRequest
     plans: dict[str, LanePlan] = field(default_factory=dict)
     tools: dict[str, tuple[PayloadRoot, ...]] = field(default_factory=dict)
+    packages: Found = field(default_factory=dict)
 
     def plan(self, lane: str, units: Iterable[Unit]) -> LanePlan:
         """Bring what the lane needs for these units and return its plan.
@@ -36,7 +39,8 @@ class LaneRun:
             StoreError: Where a payload cannot be had.
         """
         plugin = self.request.registry.lanes[lane]
-        asked = self.lane_request(lane, tuple(sorted(units, key=lambda unit: (unit.target, unit.path))))
+        ready = equipped(self.request.manifest, self.packages, lane, units)
+        asked = self.lane_request(lane, tuple(sorted(ready, key=lambda unit: (unit.target, unit.path))))
         roots = tuple(self.request.ensure(payload) for payload in plugin.payloads(asked))
         answer = plugin.plan(_with_tools(asked, {root.payload.name: root for root in roots}))
         self._keep(lane, answer, roots)

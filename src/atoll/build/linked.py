@@ -63,7 +63,7 @@ def _check_circle(manifest: Manifest, links: Mapping[str, tuple[str, ...]], star
             span=manifest.targets[start].span,
             notes=tuple(
                 f"`{name}` links: {', '.join(links[name])}"
-                for name in (start, *used_targets(links, start))
+                for name in dict.fromkeys((start, *used_targets(links, start)))
                 if name in links
             ),
             hint="move what they share into a target of its own",

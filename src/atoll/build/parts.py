@@ -75,7 +75,7 @@ def parts_of(
         interface: Its boundary, where it has one.
         roots: The boundary roots that enter this build.
     """
-    libraries = _libraries(request, name, target)
+    libraries = _libraries(request, target)
     args = (*request.manifest.build.ldflags, *libraries)
     if target.kind is not TargetKind.PYTHON:
         output = f"{request.folder}/{_FILE[target.kind].format(name)}"
@@ -219,19 +219,7 @@ def check_link_shape(name: str, scanned: Scanned, roots: tuple[str, ...], units:
     )
 
 
-def _libraries(request: BuildRequest, name: str, target: Target) -> tuple[str, ...]:
+def _libraries(request: BuildRequest, target: Target) -> tuple[str, ...]:
     """Return the libraries named for the linker; a name that is a target of the project is no such name."""
-    package = next((link for link in target.links if link.name is None), None)
-    if package is not None:
-        kind = "pkg-config" if package.pkg_config else "cmake"
-        raise BuildError(
-            Diagnostic(
-                code="ATL0553",
-                message=f"the target `{name}` links a {kind} package, which this version cannot look up",
-                span=package.span,
-                notes=("known here: a library by its name for the linker",),
-                hint="name the library, and its folders with `ldflags` and `include`",
-            )
-        )
     names = (link.name for link in target.links if link.name not in request.manifest.targets)
-    return tuple(f"-l{item}" for item in names)
+    return tuple(f"-l{name}" for name in names if name)

@@ -28,6 +28,7 @@ from atoll.build.compdb import compile_commands
 from atoll.build.datafiles import DataPlan, data_units, plan_data
 from atoll.build.inputs import plan_inputs
 from atoll.build.laneplans import HOST, LaneRun
+from atoll.build.libraries import find_libraries, link_args, resolved
 from atoll.build.linked import run_paths, uses
 from atoll.build.packagetree import package_actions
 from atoll.build.parts import (
@@ -101,6 +102,7 @@ def plan(request: BuildRequest) -> BuildPlan:
     boundaries = scan_boundaries(request)
     units = lane_units(request, selection, boundaries)
     work = _Work(request, selection, boundaries, LaneRun(request), units)
+    work.lanes.packages = find_libraries(request.manifest, work.lanes)
     _device_units(work)
     _interfaces(work)
     _data(work)
@@ -398,7 +400,8 @@ def _objects(work: _Work, part: Part) -> list[ObjectProduct]:
 
 def _added(work: _Work, part: Part, objects: list[ObjectProduct]) -> tuple[str, ...]:
     """Return what lanes and generated sources of a part need at its link."""
-    return (*_lane_args(work, objects), *work.generated.libraries.get(part.output, ()))
+    packages = () if part.root == MODULE else link_args(work.lanes.packages, part.target)
+    return (*packages, *_lane_args(work, objects), *work.generated.libraries.get(part.output, ()))
 
 
 def _lane_args(work: _Work, objects: list[ObjectProduct]) -> Iterator[str]:
@@ -438,7 +441,11 @@ def _finish(work: _Work) -> BuildPlan:
         ),
         inputs=plan_inputs(
             request,
-            [*(path for made in lanes.values() for path in made.planner_inputs), *work.declared.inputs],
+            [
+                *(path for made in lanes.values() for path in made.planner_inputs),
+                *(path for found in work.lanes.packages.values() for item in found for path in item.inputs),
+                *work.declared.inputs,
+            ],
         ),
     )
 
@@ -473,3 +480,4 @@ def _resolution(work: _Work, floors: tuple[Fact, ...]) -> dict[str, Any]:
             for left in work.selection.left_out
         ],
     }
+        "links": resolved(work.lanes.packages),

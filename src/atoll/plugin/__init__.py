@@ -19,6 +19,7 @@ from atoll.plugin.driver import (
 from atoll.plugin.emitter import Disassembler, Emitted, Emitter, LaunchLayout, ParamField, Target
 from atoll.plugin.lane import (
     DataProduct,
+    FoundPackage,
     HostLane,
     HostTools,
     Lane,
@@ -48,6 +49,7 @@ __all__ = [
     "Emitted",
     "Emitter",
     "Executable",
+    "FoundPackage",
     "HostLane",
     "HostTools",
     "Lane",

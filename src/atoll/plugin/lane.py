@@ -276,8 +276,40 @@ class HostTools:
     abi: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPackage:
+    """A library of this machine that a target names in `links`.
+
+    Attributes:
+        kind / name: As the manifest asks for it.
+        version: As its own description states it; empty where it states none.
+        flags: What compiling against it needs.
+        libraries: What linking it needs.
+        requires: How another project asks for it, for what this project installs: the kind's own names.
+        why: Which program said so, and from what.
+        inputs: Files and folders whose change makes the answer stale.
+    """
+
+    kind: str
+    name: str
+    version: str
+    flags: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    why: str = ""
+    inputs: tuple[str, ...] = ()
+
+
 class HostLane(Lane, Protocol):
     """The lane that also links and archives."""
+
+    def package(self, request: LaneRequest, kind: str, name: str) -> FoundPackage:
+        """Return what a library of this machine needs; `kind` is a key of `links`.
+
+        Raises:
+            LaneError: Where it is not there, or the tool that knows it is not.
+        """
+        ...
 
     def describe(self, request: LaneRequest) -> HostTools:
         """Return the compilers of a build, its C++ library and its ABI tag."""

@@ -13,6 +13,7 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import LaneError
 from atoll.graph import Action, Role
 from atoll.plugin import (
+    FoundPackage,
     HostTools,
     LanePlan,
     LaneRequest,
@@ -30,6 +31,7 @@ from atoll_plugins.host.compilers import Compiler, choose, identity, stages, too
 from atoll_plugins.host.describe import describe
 from atoll_plugins.host.linking import plan_link
 from atoll_plugins.host.modules import plan_modules
+from atoll_plugins.host.packages import find_package
 
 OPTIONS = ("compiler", "flags")
 # Flags that would move code of ordinary units to a device: no unit, so no island.
@@ -89,6 +91,14 @@ class HostLane:
             LaneError: Where there is no host compiler.
         """
         return describe(chosen(request)[0], request)
+
+    def package(self, request: LaneRequest, kind: str, name: str) -> FoundPackage:
+        """Return what a library of this machine needs.
+
+        Raises:
+            LaneError: Where pkg-config or CMake is missing or does not know it.
+        """
+        return find_package(request, chosen(request)[0], kind, name)
 
     def family(self, request: LaneRequest) -> str:
         """Return ``gcc`` or ``clang``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from pathlib import Path
 
 from atoll.diagnostics import Diagnostic
@@ -43,7 +44,7 @@ def plan_link(link: LinkRequest, compiler: Compiler, tool: ToolChoice) -> LanePl
     action = Action(
         name=f"link {short_name(link)}",
         argv=argv,
-        inputs=(*link.inputs, *(script.outputs if script else ()), *programs),
+        inputs=(*link.inputs, *(script.outputs if script else ()), *library_files(link.args), *programs),
         outputs=(link.output,),
         role=Role.LINK,
         env=(("LC_ALL", "C"), ("PATH", tool_path(request.environment))),
@@ -51,6 +52,15 @@ def plan_link(link: LinkRequest, compiler: Compiler, tool: ToolChoice) -> LanePl
         description=f"link {short_name(link)}",
     )
     return LanePlan(actions=(*((script,) if script else ()), action), tools=(tool,), planner_inputs=programs)
+
+
+def library_files(args: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the files that arguments of a link name by absolute paths, or by folder and name."""
+    folders = [word[2:] for word in args if word.startswith("-L/")]
+    named = [f"lib{word[2:]}" for word in args if word.startswith("-l")]
+    found = [word for word in args if word.startswith("/")]
+    found += [f"{folder}/{name}{end}" for name in named for folder in folders for end in (".so", ".a")]
+    return tuple(dict.fromkeys(posixpath.normpath(path) for path in found if Path(path).is_file()))
 
 
 def _soname(link: LinkRequest) -> tuple[str, ...]:

@@ -306,12 +306,6 @@ def test_a_target_that_is_none_is_refused_with_the_nearest(tmp_path: Path) -> No
     assert caught.value.diagnostics[0].hint == "write `demo`"
 
 
-def test_a_library_of_another_build_system_is_refused_for_now(tmp_path: Path) -> None:
-    manifest = PROGRAM["atoll.toml"] + 'links = [{ pkg-config = "zlib" }]\n'
-    with pytest.raises(AtollError, match="ATL0553"):
-        plan(session(tmp_path, {**PROGRAM, "atoll.toml": manifest}).request())
-
-
 def test_a_profile_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AtollError, match="profiles: debug, release"):
         session(tmp_path, PROGRAM, profile="fast").request()

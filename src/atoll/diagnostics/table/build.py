@@ -19,10 +19,6 @@ CODES = {
         "no root in a link",
         "A target carries a boundary of shape `link`, and no source of any of its roots takes part.",
     ),
-    "ATL0553": CodeInfo(
-        "a kind of library that cannot be looked up",
-        "A target links a package of another build system, which this version does not look up.",
-    ),
     "ATL0554": CodeInfo(
         "no such target",
         "The command names a target that the manifest does not have, or the manifest has none.",
@@ -80,6 +76,24 @@ CODES = {
     "ATL0567": CodeInfo(
         "targets that link each other",
         "Libraries of the project that link each other in a circle have no order for the linker.",
+    ),
+    "ATL0568": CodeInfo(
+        "a package that pkg-config does not know",
+        '`{ pkg-config = "NAME" }` in `links` asks pkg-config for flags and libraries. What it said is shown.',
+    ),
+    "ATL0569": CodeInfo(
+        "a package that CMake does not find",
+        '`{ cmake = "NAME" }` in `links` lets the machine\'s CMake find the package, in a project of three lines '
+        "that is configured and never built. What CMake said is shown.",
+    ),
+    "ATL0570": CodeInfo(
+        "a tool for packages that is missing",
+        "`links` names a package that only pkg-config or CMake can describe, and that tool is not on PATH.",
+    ),
+    "ATL0571": CodeInfo(
+        "a target of a CMake package that is not clear",
+        "A package `fmt` means its target `fmt::fmt`, or the only one it has. Any other is named whole, as in "
+        '`{ cmake = "fmt::fmt-header-only" }`.',
     ),
     "ATL0564": CodeInfo(
         "a test that named no device",
