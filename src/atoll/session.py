@@ -23,17 +23,20 @@ from atoll.errors import BuildError
 if TYPE_CHECKING:
     from atoll.accel import AccelSet
     from atoll.build import BuildPlan, BuildRequest, Output
+    from atoll.build.lock import Lock, Locked
+    from atoll.build.packages import Packages
+    from atoll.build.prebuilt import Offer
     from atoll.graph import Event, Result
     from atoll.manifest import Manifest, Profile
-    from atoll.plugin import HostLane, Registry
-    from atoll.store import Payload, PayloadRoot
+    from atoll.plugin import HostLane, LaneRequest, Registry
+    from atoll.store import Payload, PayloadRoot, Store
 
 FILES = ("atoll.toml", "pyproject.toml")
+# Where the tools that know libraries of this machine look; another value is another question.
+SEARCHED = ("PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR", "CMAKE_PREFIX_PATH")
 VARIABLES = (
     *("ATOLL_DEVICE", "ATOLL_REQUIRE_DEVICE", "ATOLL_STORE", "ATOLL_CACHE", "ATOLL_OFFLINE"),
     *("ATOLL_DUMP", "ATOLL_BARRIERS", "NO_COLOR"),
-# Where the tools that know libraries of this machine look; another value is another question.
-SEARCHED = ("PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR", "CMAKE_PREFIX_PATH")
 )
 
 
@@ -85,6 +88,7 @@ class Session:
     offline: bool = False
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     say: Callable[[str], None] | None = None
+    _fetched: list[Locked] = field(default_factory=list)
 
     @cached_property
     def manifest_path(self) -> Path:
@@ -138,14 +142,60 @@ class Session:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The manifest with the overlays of this set, system and compiler applied."""
-        compiler = ""
-        if any("compiler" in overlay.text for overlay in self.unresolved.overlays):
-            compiler = self._compiler_family()
+        """The manifest with the overlays of this set, system and compiler applied, and its features on."""
         from atoll.manifest import enable
 
-        resolved = self.unresolved.resolve(self.accel, self.host, platform.machine(), compiler)
-        return enable(resolved, self.features)
+        return enable(self._overlaid(self.unresolved), self.features)
+
+    @cached_property
+    def lock(self) -> Lock:
+        """What ``atoll.lock`` says."""
+        from atoll.build.lock import read_lock
+
+        return read_lock(self.root)
+
+    @cached_property
+    def packages(self) -> Packages:
+        """The dependencies, resolved and merged into the manifest.
+
+        Raises:
+            BuildError: With every package that cannot be had.
+        """
+        from atoll.build.packages import Packages, World, resolve
+
+        if not self.manifest.dependencies:
+            return Packages(manifest=self.manifest)
+        return resolve(
+            self.manifest,
+            World(
+                root=self.root,
+                resolve=self._overlaid,
+                store=self._store,
+                lock=self.lock,
+                matched=self._matched,
+                say=self.say,
+            ),
+        )
+
+    def _overlaid(self, manifest: Manifest) -> Manifest:
+        compiler = ""
+        if any("compiler" in overlay.text for overlay in manifest.overlays):
+            compiler = self._compiler_family()
+        return manifest.resolve(self.accel, self.host, platform.machine(), compiler)
+
+    def _matched(self, offer: Offer, package: str) -> tuple[str, ...]:
+        """Return what this build links of a prebuilt package."""
+        from atoll.build.prebuilt import taken
+        from atoll.plugin.rules import backend_rules
+
+        lane = cast("HostLane", self.registry.lanes["host"])
+        abi = lane.describe(self._host_request()).abi
+        return taken(offer, package, self.accel, abi, backend_rules())
+
+    def _store(self) -> Store:
+        from atoll.store import Store
+
+        return Store.open(self.environment, offline=self.offline)
 
     @property
     def host(self) -> str:
@@ -173,19 +223,22 @@ class Session:
         return found
 
     def _compiler_family(self) -> str:
+        return cast("HostLane", self.registry.lanes["host"]).family(self._host_request())
+
+    def _host_request(self) -> LaneRequest:
         from atoll.plugin import LaneRequest
 
-        lane = cast("HostLane", self.registry.lanes["host"])
-        options = self.unresolved.lane_options("host")
-        request = LaneRequest(
+        build = self.unresolved.build
+        return LaneRequest(
             root=self.root,
             build="",
             package="",
-            options=options,
+            options=self.unresolved.lane_options("host"),
+            cxxflags=build.cxxflags,
+            cxx_standard=build.cxx_std,
             host=self.host,
             environment=self.searched,
         )
-        return lane.family(request)
 
     def request(self) -> BuildRequest:
         """Return what the planner decides from."""
@@ -193,7 +246,8 @@ class Session:
 
         return BuildRequest(
             root=self.root,
-            manifest=self.manifest,
+            manifest=self.packages.manifest,
+            packages=self.packages,
             accel=self.accel,
             accel_source=self.accel_source,
             profile_name=self.profile_name,
@@ -211,9 +265,12 @@ class Session:
         Raises:
             StoreError: Where it cannot be had.
         """
-        from atoll.store import Store
+        from atoll.build.lock import payload_row
 
-        return Store.open(self.environment, offline=self.offline).ensure(payload, say=self.say)
+        root = self._store().ensure(payload, say=self.say)
+        self.lock.payload(root)
+        self._fetched.append(payload_row(root))
+        return root
 
     def build(
         self,
@@ -272,6 +329,7 @@ class Session:
         planned = plan(self.request())
         write_plan(self.root, planned)
         before = stamps(self.root, planned.inputs)
+        self.lock.with_rows((*self._fetched, *self.packages.locked)).write()
         # What changed while the plan was made may have been read as it was before.
         if all(was is None or was[0] < begin for was in before.values()):
             remember(self.root, key, planned, before)
@@ -286,6 +344,7 @@ class Session:
             "path": self.searched.get("PATH", ""),
             "store": self.environment.get("ATOLL_STORE", ""),
             "python": this_python(),
+            "searched": {name: self.environment.get(name, "") for name in SEARCHED},
         }
 
 
@@ -327,4 +386,3 @@ def open_session(
         environment=found,
         say=say,
     )
-            "searched": {name: self.environment.get(name, "") for name in SEARCHED},

@@ -16,6 +16,7 @@ from atoll.boundary.roots import marker_stem, missing_root
 from atoll.build.request import BuildRequest
 from atoll.diagnostics import Diagnostic
 from atoll.manifest import Boundary
+from atoll.manifest.merge import placed
 from atoll.plugin import SourceProduct
 
 
@@ -61,13 +62,14 @@ def scan_boundaries(request: BuildRequest) -> dict[str, Scanned]:
 
 
 def _scan(request: BuildRequest, name: str, table: Boundary) -> Scanned:
-    folders = {root_name(folder): PurePosixPath(folder).as_posix() for folder in table.roots}
+    listed = [placed(table.origin.base, folder) for folder in table.roots]
+    folders = {root_name(folder): PurePosixPath(folder).as_posix() for folder in listed}
     missing = frozenset(root for root, folder in folders.items() if not (request.root / folder).exists())
     roots = tuple(
         Root(name=root_name(folder), path=folder)
         if root_name(folder) in missing
         else scan(request.root / folder, name=root_name(folder), marker=table.marker, shown=request.root)
-        for folder in table.roots
+        for folder in listed
     )
     return Scanned(name=name, table=table, roots=roots, folders=folders, missing=missing)
 
@@ -108,7 +110,7 @@ def interface_of(request: BuildRequest, scanned: Scanned, products: Iterable[Sou
     return compare(
         scanned.generated(products),
         module=table.module,
-        package=request.manifest.package.name,
+        package=table.origin.package or request.manifest.package.name,
         layout_root=root_name(table.layout_root) if table.layout_root else "",
         strip_prefix=table.strip_prefix,
         marker=marker_stem(table.marker),

@@ -20,12 +20,14 @@ def plan_inputs(request: BuildRequest, tools: Iterable[str]) -> tuple[str, ...]:
     """Return files and folders, relative to the root where they lie below it."""
     found = [
         request.manifest.path,
-        *(folder for pattern in _globs(request) for folder in _globbed(request.root, pattern)),
+        *(folder for base, pattern in _globs(request) for folder in _globbed(request.root / base, pattern)),
+        *(request.packages.inputs if request.packages is not None else ()),
+        str(request.root / "atoll.lock"),
         *(
             path
             for table in request.manifest.boundary.values()
             for root in table.roots
-            for path in _scanned(request.root, root)
+            for path in _scanned(request.root / table.origin.base, root)
         ),
         *(str(path) for name in _packages(request) for path in _folders(request.root / name)),
         *tools,
@@ -40,14 +42,14 @@ def _shown(root: Path, path: str) -> str:
     return place.relative_to(root).as_posix() if place.is_relative_to(root) else path
 
 
-def _globs(request: BuildRequest) -> Iterator[str]:
+def _globs(request: BuildRequest) -> Iterator[tuple[str, str]]:
     manifest = request.manifest
     for target in manifest.targets.values():
         for source in (Source(glob=DEFAULT_SOURCES),) if target.sources is None else target.sources:
-            yield source.glob
-        yield from (source.glob for source in target.added)
+            yield target.origin.base, source.glob
+        yield from ((target.origin.base, source.glob) for source in target.added)
     for data in manifest.data.values():
-        yield from data.files
+        yield from ((data.origin.base, pattern) for pattern in data.files)
 
 
 def _globbed(root: Path, pattern: str) -> Iterator[str]:

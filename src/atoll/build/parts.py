@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from atoll.boundary import Interface, module_file, registry_symbols, root_file
 from atoll.boundary.interface import HOST_ROOT
@@ -75,7 +76,7 @@ def parts_of(
         interface: Its boundary, where it has one.
         roots: The boundary roots that enter this build.
     """
-    libraries = _libraries(request, target)
+    libraries = (*target.prebuilt, *_libraries(request, target), *prebuilt_paths(target.prebuilt))
     args = (*request.manifest.build.ldflags, *libraries)
     if target.kind is not TargetKind.PYTHON:
         output = f"{request.folder}/{_FILE[target.kind].format(name)}"
@@ -217,6 +218,12 @@ def check_link_shape(name: str, scanned: Scanned, roots: tuple[str, ...], units:
             hint="add the sources of one root for this set",
         )
     )
+
+
+def prebuilt_paths(files: tuple[str, ...]) -> tuple[str, ...]:
+    """Return how `run` and `test` find prebuilt shared libraries where they lie."""
+    shared = [PurePosixPath(path) for path in files if ".so" in PurePosixPath(path).name]
+    return tuple(dict.fromkeys(f"-Wl,-rpath,{path.parent}" for path in shared))
 
 
 def _libraries(request: BuildRequest, target: Target) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ from atoll.build.parts import (
     output_of,
     parts_of,
 )
-from atoll.build.programs import Declared, declared
+from atoll.build.programs import Declared, declared, joined, program_owners
 from atoll.build.programunits import add_sources, after_headers, check_taken
 from atoll.build.request import BuildRequest
 from atoll.build.roots import (
@@ -141,15 +141,24 @@ def _device_units(work: _Work) -> None:
 
 
 def _program(work: _Work) -> None:
-    request = work.request
-    if request.manifest.build.program is None:
+    """Run the build programs of the project and of its dependencies, each on its own units."""
+    owners = program_owners(work.request)
+    if not owners:
         return
-    device = {lane: listed for lane, listed in work.units.items() if lane != HOST}
     tools = work.lanes.host().describe(work.lanes.lane_request(HOST))
-    work.declared = declared(request, tools, device)
+    found = []
+    for owner in owners:
+        mine = {f"{owner.prefix}{name}" for name in owner.targets}
+        units = {
+            lane: [unit for unit in listed if unit.target in mine]
+            for lane, listed in work.units.items()
+            if lane != HOST
+        }
+        found.append(declared(work.request, owner, tools, units))
+    work.declared = joined(found)
     work.actions += work.declared.actions
     work.generated.files |= work.declared.generated
-    add_sources(request, work.declared, work.units, work.boundaries)
+    add_sources(work.request, work.declared, work.units, work.boundaries)
 
 
 def _lane_actions(work: _Work) -> list[Action]:
@@ -435,6 +444,7 @@ def _finish(work: _Work) -> BuildPlan:
         commands=compile_commands(request.root, objects, makers),
         floors=floors,
         diagnostics=(
+            *(request.packages.warnings if request.packages is not None else ()),
             *work.selection.warnings,
             *work.declared.warnings,
             *(item for made in lanes.values() for item in made.diagnostics),
@@ -471,13 +481,18 @@ def _resolution(work: _Work, floors: tuple[Fact, ...]) -> dict[str, Any]:
         },
         "host": {"system": request.host, "machine": platform.machine()},
         "lanes": work.lanes.resolution(),
+        "links": resolved(work.lanes.packages),
         "floors": [str(floor) for floor in floors],
         "roots": work.roots,
         **_said(work.declared),
+        **(
+            {"dependencies": dict(request.packages.rows)}
+            if request.packages and request.packages.rows
+            else {}
+        ),
         "targets": {output.target: output.path for output in work.outputs},
         "left_out": [
             {"target": left.target, "glob": left.glob, "reason": left.reason}
             for left in work.selection.left_out
         ],
     }
-        "links": resolved(work.lanes.packages),

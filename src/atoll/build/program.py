@@ -176,12 +176,12 @@ class Project:
             timeout: Seconds after which it counts as unanswered.
         """
         command = [os.fspath(word) for word in argv]
-        name = Path(self.probes) / f"{_probe_key(command, self.environment, self.root)}.json"
+        path = Path(self.probes) / f"{_probe_key(command, self.environment, self.root)}.json"
         self._say("probes", command)
-        known = _kept(self.root / name)
+        known = _kept(path)
         if known is None:
             known = _asked(command, self.environment, self.root, timeout)
-            _keep(self.root / name, known)
+            _keep(path, known)
         return known
 
     # what it declares
@@ -260,7 +260,9 @@ class Project:
         """Compile a file, authored or made by an action, into a target; its extension says by which lane."""
         if target not in self.targets:
             self._wrong("source", f"the target `{target}`", f"one of {', '.join(sorted(self.targets))}")
-        row = {"path": os.fspath(path), "target": target, "defines": list(defines)}
+        made = os.fspath(path).startswith((f"{self.out}/", f"{self.generated}/"))
+        place = os.fspath(path) if made else self.place(path)
+        row = {"path": place, "target": target, "defines": list(defines)}
         self._say("sources", {**row, "flags": list(flags), "include": list(include)})
 
     def header(self, path: str, *, target: str | None = None, folder: str | None = None) -> None:

@@ -38,6 +38,34 @@ _KEPT = ("PATH", "HOME", "TMPDIR", "LANG")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """One package with a build program.
+
+    Attributes:
+        program: The program, relative to the package's folder.
+        files: The package's folder, absolute.
+        base: That folder as actions name it; empty for the project itself.
+        package / version: The package.
+        features: The features that are on.
+        targets: Its targets that take part, by their own names, with their kinds.
+        prefix: What stands before those names in the whole build.
+    """
+
+    program: str
+    files: Path
+    package: str
+    version: str
+    base: str = ""
+    features: tuple[str, ...] = ()
+    targets: Mapping[str, str] = field(default_factory=dict)
+    prefix: str = ""
+
+    def below(self, folder: str) -> str:
+        """Return the folder of this program below a folder of the build."""
+        return f"{folder}/program/{self.package}" if self.base else f"{folder}/program"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramSource:
     """One file that a build program has compiled into a target."""
 
@@ -56,75 +84,105 @@ class Declared:
         actions: What it has run.
         sources: What it has compiled.
         generated: Text of files it writes, by path.
-        defines: For each target what its sources are compiled with; under None for all.
-        headers: For each target the made files that its sources may include; under None for all.
+        defines: For each target what its sources are compiled with.
+        headers: For each target the made files that its sources may include.
         folders: The include folders that those are found from.
         facts / floors: What it states.
         warnings: What it warns of.
         inputs: Files and folders that its answer was made from.
         probes: The commands that it asked, for `resolution.json`.
-        replayed: Whether the answer was a kept one.
     """
 
     actions: tuple[Action, ...] = ()
     sources: tuple[ProgramSource, ...] = ()
     generated: Mapping[str, str] = field(default_factory=dict)
-    defines: Mapping[str | None, tuple[str, ...]] = field(default_factory=dict)
-    headers: Mapping[str | None, tuple[str, ...]] = field(default_factory=dict)
-    folders: Mapping[str | None, tuple[str, ...]] = field(default_factory=dict)
+    defines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    folders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     facts: tuple[Fact, ...] = ()
     floors: tuple[Fact, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
     inputs: tuple[str, ...] = ()
     probes: tuple[str, ...] = ()
-    replayed: bool = False
 
     def defined(self, target: str) -> tuple[str, ...]:
         """Return what it adds to the defines of a target's sources."""
-        return (*self.defines.get(None, ()), *self.defines.get(target, ()))
+        return self.defines.get(target, ())
 
     def included(self, target: str) -> tuple[str, ...]:
         """Return the made files that the sources of a target may include."""
-        return (*self.headers.get(None, ()), *self.headers.get(target, ()))
+        return self.headers.get(target, ())
 
     def include_folders(self, target: str) -> tuple[str, ...]:
         """Return the folders that those files are found from."""
-        return tuple(dict.fromkeys((*self.folders.get(None, ()), *self.folders.get(target, ()))))
+        return tuple(dict.fromkeys(self.folders.get(target, ())))
 
 
-def declared(request: BuildRequest, tools: HostTools | None, units: Mapping[str, Iterable[Unit]]) -> Declared:
-    """Return what the project's build program declares; nothing where it has none.
+def joined(found: Iterable[Declared]) -> Declared:
+    """Return what several build programs declared, as one."""
+    listed = list(found)
+    return Declared(
+        actions=tuple(action for each in listed for action in each.actions),
+        sources=tuple(source for each in listed for source in each.sources),
+        generated={path: text for each in listed for path, text in each.generated.items()},
+        defines={name: texts for each in listed for name, texts in each.defines.items()},
+        headers={name: paths for each in listed for name, paths in each.headers.items()},
+        folders={name: paths for each in listed for name, paths in each.folders.items()},
+        facts=tuple(fact for each in listed for fact in each.facts),
+        floors=tuple(floor for each in listed for floor in each.floors),
+        warnings=tuple(item for each in listed for item in each.warnings),
+        inputs=tuple(path for each in listed for path in each.inputs),
+        probes=tuple(dict.fromkeys(text for each in listed for text in each.probes)),
+    )
+
+
+def program_owners(request: BuildRequest) -> tuple[Owner, ...]:
+    """Return the packages of a build that have a build program, the project's own first."""
+    manifest, rows = request.manifest, []
+    if manifest.build.program is not None:
+        rows.append(
+            Owner(
+                program=manifest.build.program,
+                files=request.root,
+                package=manifest.package.name,
+                version=manifest.package.version,
+                features=tuple(manifest.features),
+                targets={name: str(t.kind) for name, t in manifest.targets.items() if not t.origin.package},
+            )
+        )
+    return (*rows, *(request.packages.programs if request.packages is not None else ()))
+
+
+def declared(
+    request: BuildRequest, owner: Owner, tools: HostTools | None, units: Mapping[str, Iterable[Unit]]
+) -> Declared:
+    """Return what one build program declares.
 
     Args:
         request: The build.
+        owner: The package that the program belongs to.
         tools: The host's compilers, where the host lane names them.
-        units: The device units by lane.
+        units: The package's device units by lane.
 
     Raises:
         BuildError: Where the program is missing, fails, runs too long or refuses.
     """
-    path = request.manifest.build.program
-    if path is None:
-        return Declared()
-    place = request.files / path
+    place = owner.files / owner.program
     if not place.is_file():
-        raise BuildError(_missing(request, path))
-    asked = _request(request, tools, units)
-    key = _key(place, asked)
-    kept = request.root / request.plan_folder / "program" / f"{key}.json"
-    said = _recall(kept, request)
-    replayed = said is not None
+        raise BuildError(_missing(place, owner.program))
+    asked = _request(request, owner, tools, units)
+    kept = request.root / owner.below(request.plan_folder) / f"{_key(place, asked)}.answer"
+    said = _recall(kept, request, owner)
     if said is None:
-        said = _run(request, path, asked)
-        _keep(kept, said, request)
-    return _declared(request, path, said, replayed)
+        said = _run(request, owner, asked)
+        _keep(kept, said, request, owner)
+    return _declared(owner, said)
 
 
 def _request(
-    request: BuildRequest, tools: HostTools | None, units: Mapping[str, Iterable[Unit]]
+    request: BuildRequest, owner: Owner, tools: HostTools | None, units: Mapping[str, Iterable[Unit]]
 ) -> dict[str, Any]:
     """Return all that a program may read, as JSON."""
-    manifest = request.manifest
     compilers = {}
     if tools is not None:
         rows = {"cc": tools.cc, "c++": tools.cxx}
@@ -133,16 +191,16 @@ def _request(
             for name, path in rows.items()
         }
     return {
-        "package": manifest.package.name,
-        "version": manifest.package.version,
-        "root": str(request.files),
-        "base": request.base,
-        "out": f"{request.folder}/program",
-        "generated": f"{request.plan_folder}/program",
-        "features": sorted(manifest.features),
+        "package": owner.package,
+        "version": owner.version,
+        "root": str(owner.files),
+        "base": owner.base,
+        "out": owner.below(request.folder),
+        "generated": owner.below(request.plan_folder),
+        "features": sorted(owner.features),
         "accel": _entries(request.accel),
-        "units": _units(units),
-        "targets": {name: str(target.kind) for name, target in manifest.targets.items()},
+        "units": _units(units, owner.prefix),
+        "targets": dict(owner.targets),
         "host": request.host,
         "machine": os.uname().machine,
         "profile": request.profile_name,
@@ -152,7 +210,7 @@ def _request(
         "cxx_library": tools.cxx_library if tools else "",
         "include": f"{request.plan_folder}/include",
         "environment": dict(request.environment),
-        "probes": f"{request.plan_folder}/probes",
+        "probes": str(request.root / request.plan_folder / "probes"),
     }
 
 
@@ -168,11 +226,11 @@ def _entries(accel: AccelSet) -> list[dict[str, Any]]:
     ]
 
 
-def _units(units: Mapping[str, Iterable[Unit]]) -> list[dict[str, Any]]:
+def _units(units: Mapping[str, Iterable[Unit]], prefix: str) -> list[dict[str, Any]]:
     found: dict[tuple[str, str, str], list[str]] = {}
     for lane, listed in units.items():
         for unit in listed:
-            names = found.setdefault((unit.path, unit.target, lane), [])
+            names = found.setdefault((unit.path, unit.target.removeprefix(prefix), lane), [])
             names += [unit.entry.backend] if unit.entry else []
     return [
         {"path": path, "target": target, "lane": lane, "backends": sorted(set(backends))}
@@ -191,14 +249,15 @@ def _key(place: Path, asked: Mapping[str, Any]) -> str:
 # one run
 
 
-def _run(request: BuildRequest, path: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _run(request: BuildRequest, owner: Owner, asked: Mapping[str, Any]) -> dict[str, Any]:
+    path = owner.program
     with tempfile.TemporaryDirectory(prefix="atoll-program-") as folder:
         question, answer = Path(folder) / "request.json", Path(folder) / "answer.json"
         question.write_text(json.dumps(asked), encoding="utf-8")
         argv = (this_python(), "-P", "-m", _CHILD, path, str(question), str(answer))
         env = {name: request.environment[name] for name in _KEPT if name in request.environment}
         try:
-            ended = run(argv, env=env, timeout=SECONDS, cwd=request.files)
+            ended = run(argv, env=env, timeout=SECONDS, cwd=owner.files)
         except OSError as error:
             raise BuildError(_failed(path, f"it could not be started: {error}", "", asked)) from error
         if ended.code is None:
@@ -225,11 +284,11 @@ def _about_units(asked: Mapping[str, Any]) -> tuple[str, ...]:
     return (f"device units of this build: {', '.join(paths[:8]) or 'none'}{more}",)
 
 
-def _missing(request: BuildRequest, path: str) -> Diagnostic:
+def _missing(place: Path, path: str) -> Diagnostic:
     return Diagnostic(
         code="ATL0590",
         message=f"the build program `{path}` is not there",
-        notes=(f"looked for: {request.files / path}", "named by: `[build] program`"),
+        notes=(f"looked for: {place}", "named by: `[build] program`"),
         hint="mend the path, or remove the key",
     )
 
@@ -269,31 +328,29 @@ def _refused(path: str, finding: Mapping[str, Any], asked: Mapping[str, Any]) ->
 # what is kept
 
 
-def _keep(kept: Path, said: Mapping[str, Any], request: BuildRequest) -> None:
+def _keep(kept: Path, said: Mapping[str, Any], request: BuildRequest, owner: Owner) -> None:
     value: dict[str, Any] = {
         "said": said,
-        "inputs": {path: _digest(request.files / path) for path in said.get("inputs", ())},
+        "inputs": {path: _digest(owner.files / path) for path in said.get("inputs", ())},
     }
     probes = said.get("probes", ())
-    value["probes"] = [program.probe_name(row, request.environment, request.files) for row in probes]
-    for old in kept.parent.glob("*.json"):
+    value["probes"] = [program.probe_name(row, request.environment, owner.files) for row in probes]
+    for old in kept.parent.glob("*.answer"):
         with contextlib.suppress(OSError):
             old.unlink()
     write_atomic(kept, json.dumps(value) + "\n")
 
 
-def _recall(kept: Path, request: BuildRequest) -> dict[str, Any] | None:
+def _recall(kept: Path, request: BuildRequest, owner: Owner) -> dict[str, Any] | None:
     """Return a kept answer where everything it was made from is as it was."""
     try:
         value = json.loads(kept.read_text(encoding="utf-8"))
         said: dict[str, Any] = value["said"]
         good = (
-            all(_digest(request.files / path) == was for path, was in value["inputs"].items())
-            and all(program.matching(request.files, row[0]) == row[1] for row in said.get("globs", ()))
+            all(_digest(owner.files / path) == was for path, was in value["inputs"].items())
+            and all(program.matching(owner.files, row[0]) == row[1] for row in said.get("globs", ()))
             and all(request.environment.get(row[0]) == row[1] for row in said.get("variables", ()))
-            and [
-                program.probe_name(row, request.environment, request.files) for row in said.get("probes", ())
-            ]
+            and [program.probe_name(row, request.environment, owner.files) for row in said.get("probes", ())]
             == value["probes"]
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
@@ -316,21 +373,21 @@ def _digest(path: Path) -> str:
 # from JSON to values
 
 
-def _declared(request: BuildRequest, path: str, said: Mapping[str, Any], replayed: bool) -> Declared:
+def _declared(owner: Owner, said: Mapping[str, Any]) -> Declared:
+    path = owner.program
     try:
         return Declared(
             actions=tuple(_action(row) for row in said.get("actions", ())),
-            sources=tuple(_source(row) for row in said.get("sources", ())),
+            sources=tuple(_source(owner, row) for row in said.get("sources", ())),
             generated={str(place): str(text) for place, text in said.get("generated", ())},
-            defines=_by_target(said.get("defines", ())),
-            headers=_by_target((target, path) for target, path, _ in said.get("headers", ())),
-            folders=_by_target((target, folder) for target, _, folder in said.get("headers", ())),
+            defines=_by_target(owner, said.get("defines", ())),
+            headers=_by_target(owner, ((target, path) for target, path, _ in said.get("headers", ()))),
+            folders=_by_target(owner, ((target, folder) for target, _, folder in said.get("headers", ()))),
             facts=tuple(Fact(name=n, relation=r, value=v) for n, r, v in said.get("facts", ())),
             floors=tuple(Fact(name=n, relation=r, value=v) for n, r, v in said.get("floors", ())),
             warnings=tuple(_warning(path, row) for row in said.get("warnings", ())),
-            inputs=tuple(_inputs(request, path, said)),
+            inputs=tuple(_inputs(owner, said)),
             probes=tuple(" ".join(row) for row in said.get("probes", ())),
-            replayed=replayed,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise BuildError(
@@ -342,10 +399,13 @@ def _declared(request: BuildRequest, path: str, said: Mapping[str, Any], replaye
         ) from error
 
 
-def _by_target(rows: Iterable[Any]) -> dict[str | None, tuple[str, ...]]:
-    found: dict[str | None, tuple[str, ...]] = {}
+def _by_target(owner: Owner, rows: Iterable[Any]) -> dict[str, tuple[str, ...]]:
+    """Return texts by target; what is said of all targets is said of each of the package's own."""
+    found: dict[str, tuple[str, ...]] = {}
     for target, text in rows:
-        found[target] = (*found.get(target, ()), str(text))
+        for name in owner.targets if target is None else (target,):
+            key = f"{owner.prefix}{name}"
+            found[key] = (*found.get(key, ()), str(text))
     return found
 
 
@@ -355,10 +415,13 @@ def _action(row: Mapping[str, Any]) -> Action:
     return Action(**{**row, **tuples, "role": Role(row["role"]), "env": env})
 
 
-def _source(row: Mapping[str, Any]) -> ProgramSource:
+def _source(owner: Owner, row: Mapping[str, Any]) -> ProgramSource:
     texts = {name: tuple(map(str, row[name])) for name in ("defines", "flags")}
     return ProgramSource(
-        path=str(row["path"]), target=str(row["target"]), includes=tuple(map(str, row["include"])), **texts
+        path=str(row["path"]),
+        target=f"{owner.prefix}{row['target']}",
+        includes=tuple(map(str, row["include"])),
+        **texts,
     )
 
 
@@ -372,9 +435,9 @@ def _warning(path: str, row: Mapping[str, Any]) -> Diagnostic:
     )
 
 
-def _inputs(request: BuildRequest, path: str, said: Mapping[str, Any]) -> Iterator[str]:
-    base = request.files
-    yield str(base / path)
+def _inputs(owner: Owner, said: Mapping[str, Any]) -> Iterator[str]:
+    base = owner.files
+    yield str(base / owner.program)
     yield from (str(base / name) for name in said.get("inputs", ()))
     for pattern, _ in said.get("globs", ()):
         plain = pattern.split("/")

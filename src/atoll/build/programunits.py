@@ -59,8 +59,6 @@ def _add(
     if lane is None:
         raise BuildError(_nobody(source, extension, lanes))
     path = source.path
-    if not path.startswith((f"{request.folder}/", f"{request.plan_folder}/")):
-        path = request.place(path)
     selected = SelectedUnit(
         path=path,
         target=source.target,

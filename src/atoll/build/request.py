@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atoll.accel import AccelSet
 from atoll.manifest import Manifest, Profile
 from atoll.plugin import Registry
 from atoll.store import Payload, PayloadRoot
+
+if TYPE_CHECKING:
+    from atoll.build.packages import Packages
 
 BUILD = ".atoll/build"
 PLAN = ".atoll/plan"
@@ -33,7 +36,7 @@ class BuildRequest:
         ensure: Brings a payload into the store; asked only for what a lane needs for this build.
         host: ``linux``, ``macos`` or ``windows``.
         features: Features that were asked for; the manifest has those that are on.
-        base: Where the package lies, relative to the root or absolute; empty for the project itself.
+        packages: The project's dependencies, which are merged into the manifest.
     """
 
     root: Path
@@ -47,16 +50,7 @@ class BuildRequest:
     ensure: Callable[[Payload], PayloadRoot] = field(compare=False)
     host: str = "linux"
     features: tuple[str, ...] = ()
-    base: str = ""
-
-    @property
-    def files(self) -> Path:
-        """The folder of the package's own files, absolute."""
-        return self.root / self.base
-
-    def place(self, path: str) -> str:
-        """Return an authored path as actions name it: relative to the root, or absolute."""
-        return posixpath.normpath(f"{self.base}/{path}") if self.base else path
+    packages: Packages | None = None
 
     @property
     def identity(self) -> str:

@@ -75,6 +75,7 @@ def _units(
         forced = (root_header_path(request, scanned.table.module, root),)
     elif scanned is not None and selected.lane != HOST:
         forced = (header_path(request, scanned),)
+    general = () if target.origin.package else request.manifest.build.defines
     return [
         Unit(
             path=selected.path,
@@ -82,8 +83,8 @@ def _units(
             root=root,
             entry=entry,
             archs=selected.archs.get(entry.backend) if entry else None,
-            defines=(*request.manifest.build.defines, *target.defines, *selected.source.defines),
-            flags=selected.flags,
+            defines=(*general, *target.defines, *selected.source.defines),
+            flags=(*_package_flags(target, selected), *selected.flags),
             includes=includes_of(request, selected.target, target),
             force_include=forced,
             hidden=target.kind is TargetKind.PYTHON,
@@ -94,8 +95,18 @@ def _units(
 
 def includes_of(request: BuildRequest, name: str, target: Target) -> tuple[str, ...]:
     """Return the include folders of a target: the author's and those of what it links, generated headers."""
-    own = (*request.manifest.build.include, *target.include)
+    general = () if target.origin.package else request.manifest.build.include
+    own = (*general, *target.include)
     targets = request.manifest.targets
     used = [targets[other] for other in used_targets(linked_targets(request.manifest), name)]
     lent = (folder for other in used for folder in other.include)
     return (*dict.fromkeys((*own, *lent)), include_folder(request), str(runtime_include_folder()))
+
+
+def _package_flags(target: Target, selected: SelectedUnit) -> tuple[str, ...]:
+    """Return what a dependency's own manifest compiles its units with; the project's flags come first."""
+    flags = target.origin.flags
+    if selected.lane != HOST:
+        return flags.get(selected.lane, ())
+    general = "cflags" if selected.path.endswith(".c") else "cxxflags"
+    return (*flags.get(general, ()), *flags.get(HOST, ()))

@@ -64,6 +64,27 @@ class Storage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Says which package a table of a merged manifest came from; empty for the project's own.
+
+    Attributes:
+        package: The package.
+        base: Where it lies, relative to the project root or absolute.
+        accelerators: What it declares to be written for.
+        flags: Its own flags by lane, and its general ones under ``cflags`` and ``cxxflags``.
+    """
+
+    package: str = ""
+    base: str = ""
+    accelerators: tuple[str, ...] = ()
+    flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def _origin() -> Any:
+    return field(default_factory=Origin, repr=False, metadata={"hidden": True})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
     """Names the package. In `pyproject.toml` the keys that `[project]` states too may be left out."""
 
@@ -154,6 +175,8 @@ class Target:
     boundary: str | None = key("The boundary (`[boundary.NAME]`) whose entries it carries.", default=None)
     packages: tuple[str, ...] = key("Python package folders that a `python` target ships.", default=())
     added: tuple[Source, ...] = field(default=(), metadata={"hidden": True})
+    prebuilt: tuple[str, ...] = field(default=(), metadata={"hidden": True})
+    origin: Origin = _origin()
     span: Span | None = place()
 
 
@@ -170,6 +193,7 @@ class Boundary:
     marker: str = key("The stem of the markers: `STEM_C` and `STEM_AS(…)`.", default="ATOLL_EXPORT")
     shape: Shape = key("Whether one root enters a link, or every root a registry.", default=Shape.LINK)
     declared: tuple[str, ...] = key("Headers that declare further entries by hand.", default=())
+    origin: Origin = _origin()
     span: Span | None = place()
 
 
@@ -180,6 +204,7 @@ class Data:
     files: tuple[str, ...] = key("Globs of the files.")
     base: str = key("The folder that names are relative to.", default="")
     storage: Storage = key("How the bytes are kept.", default=Storage.AUTO)
+    origin: Origin = _origin()
     span: Span | None = place()
 
 

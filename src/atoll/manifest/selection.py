@@ -18,7 +18,8 @@ from atoll.errors import AccelError, ManifestError
 from atoll.manifest import glob
 from atoll.manifest.document import anchored
 from atoll.manifest.lanes import Claims, LaneFacts, claims
-from atoll.manifest.model import Manifest, Source, Target
+from atoll.manifest.merge import placed
+from atoll.manifest.model import Manifest, Origin, Source, Target
 from atoll.manifest.overlay import unknown_accelerators
 
 DEFAULT_SOURCES = "src/**/*"
@@ -115,7 +116,8 @@ class _Left(Exception):  # noqa: N818
 
 class _Work:
     def __init__(self, root: Path, manifest: Manifest, accel: AccelSet, chosen: Claims) -> None:
-        self.root, self.manifest, self.accel, self.claims = root, manifest, accel, chosen
+        self.project, self.manifest, self.accel, self.claims = root, manifest, accel, chosen
+        self.origin = Origin()
         self.faults: list[Diagnostic] = []
         self.units: list[SelectedUnit] = []
         self.headers: set[str] = set()
@@ -126,6 +128,11 @@ class _Work:
             backend: rules for facts in chosen.lanes.values() for backend, rules in facts.backends.items()
         }
 
+    @property
+    def root(self) -> Path:
+        """The folder of the package whose target is looked at."""
+        return self.project / self.origin.base
+
     def predicates(self) -> list[Diagnostic]:
         """Return a warning for each accelerator of a predicate that nobody names."""
         known = {*self.rules, *self.manifest.package.accelerators, *self.constrained}
@@ -133,6 +140,7 @@ class _Work:
 
     def target(self, name: str, target: Target) -> None:
         """Keep the units of one target."""
+        self.origin = target.origin
         owners: dict[str, Source] = {}
         gone: set[str] = set()
         # What says more about a file owns it; what a constraint leaves out stays out.
@@ -239,7 +247,8 @@ class _Work:
                 )
 
     def _declared(self, source: Source, constraint: AccelSet) -> None:
-        allowed = self.manifest.package.accelerators
+        own = self.origin
+        allowed = own.accelerators if own.package else self.manifest.package.accelerators
         missing = [entry.backend for entry in constraint if entry.backend not in allowed]
         if allowed and missing:
             raise _Refused(
@@ -326,6 +335,7 @@ class _Work:
 
     def _file(self, target: str, path: str, source: Source, constraint: AccelSet | None) -> None:
         extension = PurePosixPath(path).suffix
+        path = placed(self.origin.base, path)
         if extension in self.claims.headers:
             self.headers.add(path)
             return

@@ -6,13 +6,15 @@ nothing, because the requirements of a payload are exact and complete.
 
 from __future__ import annotations
 
-import hashlib
 import os
+import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from atoll._util.child import run
+from atoll._util.files import sha256
 from atoll.diagnostics import Diagnostic
 from atoll.errors import StoreError
 from atoll.store.payload import Payload
@@ -25,7 +27,7 @@ def arguments(payload: Payload, folder: Path) -> list[str]:
     # -P: a file in the current folder must not pass for pip.
     base = [sys.executable, "-P", "-m", "pip", "--no-input", "--disable-pip-version-check", "download"]
     options = ["--no-deps", "--progress-bar", "off", "--dest", str(folder)]
-    names = ",".join(requirement.partition("==")[0] for requirement in payload.requirements)
+    names = ",".join(re.split(r"[<>=!~]", requirement)[0] for requirement in payload.requirements)
     kind = ["--no-binary", names] if payload.sdist else ["--only-binary", ":all:"]
     return [*base, *options, *kind, *payload.requirements]
 
@@ -45,16 +47,36 @@ def fetch(payload: Payload, folder: Path, say: Callable[[str], None]) -> dict[st
         raise _failed(payload, f"it took more than {TIMEOUT:g} s")
     if ended.code != 0:
         raise _failed(payload, ended.output)
-    found = {path.name: _sha256(path) for path in sorted(folder.iterdir()) if path.is_file()}
+    found = {path.name: sha256(path) for path in sorted(folder.iterdir()) if path.is_file()}
     if len(found) != len(payload.requirements):
         raise _failed(payload, f"it left {len(found)} files for {len(payload.requirements)} requirements")
     _pinned(payload, found)
     return found
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def newest(payload: Payload, folder: Path, say: Callable[[str], None]) -> tuple[str, bool]:
+    """Ask pip which version serves one requirement; a wheel before sources.
+
+    Returns:
+        The version, and whether there are only sources.
+
+    Raises:
+        StoreError: Where there is neither.
+    """
+    from packaging.utils import parse_sdist_filename, parse_wheel_filename
+
+    last: StoreError | None = None
+    for sdist in (False, True):
+        try:
+            found = fetch(replace(payload, sdist=sdist), folder / ("source" if sdist else "wheel"), say)
+        except StoreError as error:
+            last = last or error
+            continue
+        (name,) = found
+        version = parse_sdist_filename(name)[1] if sdist else parse_wheel_filename(name)[1]
+        return str(version), sdist
+    assert last is not None
+    raise last
 
 
 def _failed(payload: Payload, output: str) -> StoreError:

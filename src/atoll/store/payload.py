@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +37,7 @@ class PayloadRoot:
         root: The folder that holds the unpacked files (a wheel's files lie as in site-packages).
         digest: SHA-256 over the names and hashes of the distributions, for build identity.
         why: One sentence that says where it came from.
+        distributions: The SHA-256 of each distribution by its file name, for ``atoll.lock``.
     """
 
     payload: Payload
@@ -43,3 +45,4 @@ class PayloadRoot:
     digest: str
     why: str
     environment: tuple[tuple[str, str], ...] = field(default=())
+    distributions: Mapping[str, str] = field(default_factory=dict, compare=False)

@@ -133,6 +133,39 @@ class Store:
             fresh = self._fetch(payload, key, say)
             return _root(payload, fresh, self._base, "fetched now, by pip with its own index settings")
 
+    def take(self, file: Path, name: str, *, say: Say | None = None) -> PayloadRoot:
+        """Return the unpacked files of a distribution that lies on this machine.
+
+        Raises:
+            StoreError: Where it cannot be unpacked or the store cannot be written.
+        """
+        sha = _sha256(file)
+        payload = Payload(name=f"file-{name}", requirements=(f"{file.name} {sha}",))
+        key = _key(payload)
+        with self._locked(key):
+            known = self._index(key)
+            if known is None or self._fault(known, False) is not None:
+                known = self._kept(payload, key, {file.name: sha}, file.parent, say or _silent)
+            self._touch(key, known)
+            return _root(payload, known, self._base, f"unpacked from {file.name}")
+
+    def newest(self, name: str, asked: str, *, say: Say | None = None) -> tuple[str, bool]:
+        """Return the version that the user's index has for a requirement, and whether only as sources.
+
+        Raises:
+            StoreError: Where nothing may be fetched, or the index has nothing that serves.
+        """
+        payload = Payload(name=f"package-{name}", requirements=(asked,))
+        if self.offline:
+            raise _offline(payload, self.folder, f"`atoll.lock` pins no version of {name}")
+        work = self._base / "work"
+        work.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="newest-", dir=work))
+        try:
+            return fetch.newest(payload, folder, say or _silent)
+        finally:
+            self._discard(folder)
+
     def names(self) -> frozenset[str]:
         """Return the names of the payloads that are there."""
         return frozenset(stored.name for stored in self.stored())
@@ -233,14 +266,31 @@ class Store:
         finally:
             self._discard(folder)
 
+    def _kept(
+        self, payload: Payload, key: str, distributions: dict[str, str], where: Path, say: Say
+    ) -> dict[str, Any]:
+        """Unpack files that are already here."""
+        work = self._base / "work"
+        work.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f"{key}-", dir=work))
+        try:
+            return self._unpacked(payload, key, folder, distributions, where, say)
+        finally:
+            self._discard(folder)
+
     def _through(self, payload: Payload, key: str, folder: Path, say: Say) -> dict[str, Any]:
         distributions = fetch.fetch(payload, folder / "download", say)
+        return self._unpacked(payload, key, folder, distributions, folder / "download", say)
+
+    def _unpacked(
+        self, payload: Payload, key: str, folder: Path, distributions: dict[str, str], where: Path, say: Say
+    ) -> dict[str, Any]:
         root = folder / "root"
         root.mkdir()
         files: list[StoredFile] = []
         for name in distributions:
             say(f"unpacking {name}")
-            files += unpack(folder / "download" / name, root)
+            files += unpack(where / name, root)
         started = start.start_all(payload, root)
         digest = _digest(distributions)
         place = self._base / "payloads" / digest
@@ -301,7 +351,11 @@ def _sha256(path: Path) -> str:
 
 def _root(payload: Payload, entry: dict[str, Any], base: Path, why: str) -> PayloadRoot:
     return PayloadRoot(
-        payload=payload, root=base / "payloads" / entry["digest"], digest=entry["digest"], why=why
+        payload=payload,
+        root=base / "payloads" / entry["digest"],
+        digest=entry["digest"],
+        why=why,
+        distributions=dict(entry.get("distributions", {})),
     )
 
 
