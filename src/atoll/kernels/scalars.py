@@ -274,7 +274,9 @@ def power(a: Number, b: Number) -> Number:
     except OverflowError:
         return -math.inf if a < 0 and b % 2 == 1 else math.inf
     except ValueError:
-        return math.inf if a == 0 else math.nan
+        if a != 0:
+            return math.nan
+        return math.copysign(math.inf, a) if b % 2 == 1 else math.inf
     return result
 
 

@@ -166,6 +166,12 @@ def test_pow_of_floats_is_ieees_and_a_square_is_one_product() -> None:
     assert (f32(-2) ** 3).value == -8.0
     assert math.isnan((f32(-2) ** 0.5).value)
     assert (f32(0) ** -1).value == math.inf
+    assert [(f32(-0.0) ** f32(b)).value for b in (-1, -7, -2, -0.5)] == [
+        -math.inf,
+        -math.inf,
+        math.inf,
+        math.inf,
+    ]
     assert (f32(1e30) ** 3).value == math.inf
     scalar: Scalar = f32.scalar
     assert scalar.bits == 32
