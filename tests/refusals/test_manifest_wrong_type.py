@@ -26,6 +26,12 @@ TEST = "[targets.a]\nkind = 'test'\n"
         ("[build]\naccel = 1979-05-27\n", "build.accel", "a string", "a date or time"),
         ("[lane]\ntoy = 'x'\n", "lane.toy", "a table", "a string"),
         ("[[build]]\n", "build", "a table", "a list"),
+        (
+            '[targets.a]\nkind = "test"\nargs = ["a\\u0000b"]\n',
+            "targets.a.args[0]",
+            "a string without a NUL",
+            "a",
+        ),
     ],
 )
 def test_a_wrong_type_is_refused_naming_both(

@@ -81,6 +81,8 @@ class Converter:
             return float(node.value)
         if type(node.value) is not shape.type:
             return self._wrong(node, where, _SCALARS[shape.type])
+        if shape.type is str and "\0" in node.value:
+            return self._wrong(node, where, "a string without a NUL: no command and no path can hold one")
         return node.value
 
     def _choice(self, shape: Choice, node: Node, where: str) -> Any:
