@@ -152,6 +152,8 @@ def test_where_machine_code_serves_the_isa_of_the_ptx_beside_it_is_moot() -> Non
         ("cuda13.0+{sm_110f}", "sm_100f", False),
         ("cuda13.0 ptx>=90", "sm_80", True),
         ("cuda13.0 ptx>=70", "sm_80", False),
+        ("cuda13.0+{sm_90} ptx>=70", "sm_80", False),
+        ("cuda13.0+{sm_90} ptx>=90", "sm_80", True),
         ("cuda13.0", "sm_80", False),
         ("cuda13.0", "", True),
         ("cuda13.0+{sm_90}", "compute_80", True),

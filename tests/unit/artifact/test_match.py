@@ -153,12 +153,31 @@ def test_the_isa_of_ptx_must_hold_only_where_ptx_is_what_runs(
         ("=", "Int64", "Shader Int64", True),
         ("=", "Int64", "Shader", False),
         ("=", "Int64", None, True),
+        ("=", "Int64", "Int64Atomics", False),
+        (">=", "1.5.0", "1.5", True),
     ],
 )
 def test_required_facts(relation: str, value: str, stated: str | None, holds: bool) -> None:
     fact = Fact(name="x", relation=relation, value=value)
     facts = {} if stated is None else {"x": stated}
     assert (unmet((fact,), DeviceFacts(backend="b", facts=facts)) == ()) == holds
+
+
+def test_artifacts_that_differ_in_one_part_alone_are_each_compared() -> None:
+    """Parts are shared objects, so that one answer may serve many; each part has to count."""
+    accel, abi, none = parse("cuda13.0+{sm_90}"), Abi(), ()
+    base = {"accel": accel, "abi": abi, "requires": none, "declared": none}
+    request = BuildRequest(accel=parse("cuda13.0+{sm_90}, vulkan1.2"), abi=Abi.parse("x86_64-linux-gnu"))
+    device_request = DeviceRequest(device=device("sm_90", **{"x": "1"}))
+    other = {"declared": ("vulkan1.2",), "accel": AccelSet(), "abi": Abi.parse("aarch64-linux-gnu")}
+    for name, value in other.items():
+        pair = [Descriptor(path="a", **base), Descriptor(path="b", **{**base, name: value})]  # type: ignore[arg-type]
+        alone = [fit(each, request, RULES) for each in pair]
+        assert list(choose(pair, request, RULES).relations) == alone
+        assert alone[0] != alone[1], name
+    needs = (Fact(name="x", relation=">=", value="2"),)
+    pair = [Descriptor(path="a", **base), Descriptor(path="b", **{**base, "requires": needs})]  # type: ignore[arg-type]
+    assert [bool(each) for each in choose(pair, device_request, RULES).relations] == [True, False]
 
 
 def test_a_hundred_thousand_candidates_are_compared_once_each_kind() -> None:
