@@ -17,7 +17,10 @@ class Blob:
         name: Where they lie, member names from the outermost file inwards joined by ``!``.
         data: The bytes; a view that readers slice and never copy whole.
         kind: What the reader that found them says they are (``section:.nv_fatbin``), or empty for a
-            file that has to be recognised by its first bytes.
+            file that has to be recognised by its first bytes. A kind that starts with ``section:``,
+            ``device:`` or ``offload:`` says: these bytes are device code, so what no reader recognises
+            is unknown. ``device:BACKEND:…`` also says for which backend; bytes that measure to another
+            one contradict it.
     """
 
     name: str
