@@ -168,7 +168,7 @@ def test_artifacts_that_differ_in_one_part_alone_are_each_compared() -> None:
     accel, abi, none = parse("cuda13.0+{sm_90}"), Abi(), ()
     base = {"accel": accel, "abi": abi, "requires": none, "declared": none}
     request = BuildRequest(accel=parse("cuda13.0+{sm_90}, vulkan1.2"), abi=Abi.parse("x86_64-linux-gnu"))
-    device_request = DeviceRequest(device=device("sm_90", **{"x": "1"}))
+    device_request = DeviceRequest(device=device("sm_90", x="1"))
     other = {"declared": ("vulkan1.2",), "accel": AccelSet(), "abi": Abi.parse("aarch64-linux-gnu")}
     for name, value in other.items():
         pair = [Descriptor(path="a", **base), Descriptor(path="b", **{**base, name: value})]  # type: ignore[arg-type]
