@@ -81,7 +81,7 @@ class Converter:
             return float(node.value)
         if type(node.value) is not shape.type:
             return self._wrong(node, where, _SCALARS[shape.type])
-        if shape.type is str and "\0" in node.value:
+        if isinstance(node.value, str) and "\0" in node.value:
             return self._wrong(node, where, "a string without a NUL: no command and no path can hold one")
         return node.value
 
