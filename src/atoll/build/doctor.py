@@ -10,6 +10,7 @@ from atoll.errors import AtollError
 from atoll.plugin import Driver, Lane, Registry
 
 T = TypeVar("T")
+PROCESSOR = "cpu"
 CELLS = ("found", "payload", "devices", "can_build", "can_run")
 
 
@@ -111,12 +112,17 @@ def _built_by(registry: Registry, row: Row, lanes: Mapping[str, Row]) -> Row:
     able = [
         name
         for name, lane in lanes.items()
-        if "can_build" in lane.cells and row.name in registry.lanes[name].backends
+        if "can_build" in lane.cells and _compiles_for(registry.lanes[name], row.name)
     ]
     cells, why = dict(row.cells), dict(row.why)
     none = (f"no lane that can build now compiles for `{row.name}`", "see the rows of the lanes")
     _put(cells, why, "can_build", f"by {', '.join(able)}" if able else "", none)
     return Row(kind=row.kind, name=row.name, cells=cells, why=why)
+
+
+def _compiles_for(lane: Lane, driver: str) -> bool:
+    """Tell whether a lane makes device code for a driver; some also make it for the processor's own."""
+    return driver in lane.backends or (driver == PROCESSOR and bool(getattr(lane, "processor", False)))
 
 
 def _put(

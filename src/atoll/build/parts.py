@@ -155,7 +155,9 @@ def is_program_registry(target: Target, scanned: Scanned) -> bool:
     return scanned.table.shape is Shape.REGISTRY and target.kind is not TargetKind.PYTHON
 
 
-def check_registry_shape(name: str, scanned: Scanned, roots: tuple[str, ...]) -> None:
+def check_registry_shape(
+    name: str, scanned: Scanned, roots: tuple[str, ...], left_out: Iterable[str] = ()
+) -> None:
     """Refuse a registry without the processor's root: there would be nothing to fall back on.
 
     Raises:
@@ -175,13 +177,20 @@ def check_registry_shape(name: str, scanned: Scanned, roots: tuple[str, ...]) ->
             notes=(
                 f"roots of the boundary `{scanned.name}`: {', '.join(scanned.folders)}",
                 f"in this build: {', '.join(roots) or 'none'}",
+                *left_out,
             ),
             hint=hint,
         )
     )
 
 
-def check_link_shape(name: str, scanned: Scanned, roots: tuple[str, ...], units: Iterable[Unit]) -> None:
+def check_link_shape(
+    name: str,
+    scanned: Scanned,
+    roots: tuple[str, ...],
+    units: Iterable[Unit],
+    left_out: Iterable[str] = (),
+) -> None:
     """Refuse a link that two implementations of one boundary would enter, or none.
 
     Raises:
@@ -214,6 +223,7 @@ def check_link_shape(name: str, scanned: Scanned, roots: tuple[str, ...], units:
             notes=(
                 f"roots: {', '.join(root.name for root in scanned.roots)}",
                 "sources of this build: none of theirs",
+                *left_out,
             ),
             hint="add the sources of one root for this set",
         )

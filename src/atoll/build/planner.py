@@ -249,9 +249,9 @@ def _target(work: _Work, name: str, target: Target) -> None:
         registry = is_program_registry(target, scanned)
         roots = entering_roots(scanned, everything, name)
         if scanned.table.shape is Shape.LINK:
-            check_link_shape(name, scanned, roots, everything)
+            check_link_shape(name, scanned, roots, everything, _left_out(work, name))
         else:
-            check_registry_shape(name, scanned, roots)
+            check_registry_shape(name, scanned, roots, _left_out(work, name))
     parts = parts_of(work.request, name, target, interface, roots)
     work.parts += parts
     for part in parts:

@@ -47,14 +47,18 @@ def list_(device: str | None, as_data: bool) -> None:
 
 
 @command.command(name="info")
+@click.argument("name", metavar="[DEVICE]", required=False)
 @click.option(
     "--device", metavar="NAME", help="A driver, driver:index, or a part of a name; else the default."
 )
 @click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
-def info(device: str | None, as_data: bool) -> None:
+def info(name: str | None, device: str | None, as_data: bool) -> None:
     """Describe one device: its version, driver, facts and limits, and what is emitted for it."""
     from atoll import runtime
 
+    if name is not None and device not in {None, name}:
+        raise click.UsageError(f"two devices are named: {name} and --device {device}")
+    device = device or name
     problems = _refused(device)
     if problems:
         if as_data:
@@ -70,8 +74,8 @@ def info(device: str | None, as_data: bool) -> None:
         return
     limits: dict[str, int] = row.pop("limits")
     facts: dict[str, str] = row.pop("facts")
-    for name, value in {**row, **facts, **limits}.items():
-        click.echo(f"{name.replace('_', ' '):16} {_shown(value)}")
+    for fact, value in {**row, **facts, **limits}.items():
+        click.echo(f"{fact.replace('_', ' '):16} {_shown(value)}")
 
 
 def _shown(value: object) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -13,13 +14,15 @@ import click
 if TYPE_CHECKING:
     from atoll.build.doctor import Row
 
+# Cells that are empty because nothing is wanted there.
+_NOTHING_MISSES = ("it needs none:", "a driver has none:")
 _TITLES = ("", "found", "payload", "devices", "can build", "can run")
 
 
 @click.command(name="doctor")
 @click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
 def command(as_data: bool) -> None:
-    """Show every lane and driver, with the reason and the fix in each empty cell."""
+    """Show every lane and driver; why a cell is empty and what to do stand below, once each."""
     from atoll.build.doctor import examine
     from atoll.plugin import registry
     from atoll.session import VARIABLES
@@ -45,20 +48,35 @@ def _table(rows: tuple[Row, ...]) -> None:
 
     from atoll.build.doctor import CELLS
 
-    width = shutil.get_terminal_size((160, 24)).columns if sys.stdout.isatty() else 160
+    width = shutil.get_terminal_size((160, 24)).columns if sys.stdout.isatty() else 120
     width = int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdigit() else width
-    table = Table(box=box.SIMPLE_HEAD, show_lines=True, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in _TITLES:
         table.add_column(title, overflow="fold")
     for row in rows:
         table.add_row(f"{row.kind} {row.name}", *(Text(_cell(row, cell)) for cell in CELLS))
     Console(width=max(width, 60), highlight=False).print(table)
+    for line in _reasons(rows):
+        click.echo(line)
 
 
 def _cell(row: Row, cell: str) -> str:
     from atoll.diagnostics.render import printable
 
-    if cell in row.cells:
-        return printable(row.cells[cell])
-    reason, fix = row.why[cell]
-    return printable(f"– {reason}" + (f"\nfix: {fix}" if fix else ""))
+    return printable(row.cells.get(cell, "–"))
+
+
+def _reasons(rows: tuple[Row, ...]) -> Iterator[str]:
+    """Give why cells are empty and what to do, each reason once, at the driver where it is a driver's."""
+    from atoll.diagnostics.render import printable
+
+    said: set[tuple[str, str]] = set()
+    for row in sorted(rows, key=lambda row: row.kind != "driver"):
+        for why in row.why.values():
+            if why in said or why[0].startswith(_NOTHING_MISSES):
+                continue
+            said.add(why)
+            reason, fix = why
+            yield printable(f"{row.kind} {row.name}: {reason}")
+            if fix:
+                yield printable(f"  fix: {fix}")

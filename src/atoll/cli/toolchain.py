@@ -34,7 +34,7 @@ def list_(as_data: bool) -> None:
     """List what the store holds, and what installed lanes would take from it."""
     with answering(as_data) as answer:
         store = _store()
-        stored = store.stored()
+        stored = _merged(store.stored())
         wanted = _lanes(store.names())
         answer.update({"store": str(store.folder), "payloads": [_facts(item) for item in stored]})
         answer["lanes"] = wanted
@@ -45,12 +45,29 @@ def list_(as_data: bool) -> None:
             facts = (item.name, size(item.size), f"{item.files} files", f"fetched {day(item.fetched)}")
             click.echo(plain("  ".join(facts)))
             click.echo(plain(f"  from: {' '.join(item.requirements)}"))
+            click.echo(f"  digest: {item.digest[:16]}")
         if not stored:
             click.echo("  it holds no payload")
         for row in wanted:
             click.echo(plain(f"lane {row['lane']}: {row['found'] or row['reason'] or 'nothing found'}"))
             if row["payload"]:
                 click.echo(plain(f"  payload: {row['payload']}"))
+
+
+def _merged(stored: tuple[Stored, ...]) -> list[Stored]:
+    """Return each set of bytes once: several requests may have led to the same files."""
+    from dataclasses import replace
+
+    found: dict[tuple[str, str], Stored] = {}
+    for item in stored:
+        known = found.get((item.name, item.digest), item)
+        found[item.name, item.digest] = replace(
+            known,
+            fetched=min(known.fetched, item.fetched),
+            used=max(known.used, item.used),
+            started={**known.started, **item.started},
+        )
+    return list(found.values())
 
 
 def _lanes(names: frozenset[str]) -> list[dict[str, Any]]:

@@ -219,6 +219,18 @@ def test_a_python_target_needs_a_boundary(tmp_path: Path) -> None:
         plan(session(tmp_path, {**PROGRAM, "atoll.toml": manifest}).request())
 
 
+def test_a_link_without_a_root_says_which_globs_the_set_left_out(tmp_path: Path) -> None:
+    manifest = LINKED.replace(
+        'sources = ["cpu/*.cpp"]', 'sources = [{ glob = "gpu/*.comp", accel = "vulkan" }]'
+    ).replace("[targets", '[build]\nlanes = ["spirv"]\n[targets')
+    files = {"atoll.toml": manifest, "cpu/twice.cpp": ROOT % "cpu", "gpu/twice.comp": "void main() {}\n"}
+    with pytest.raises(AtollError) as caught:
+        plan(session(tmp_path, files, accel="opencl1.2").request())
+    fault = caught.value.diagnostics[0]
+    assert fault.code == "ATL0552"
+    assert any(note.startswith("left out: gpu/*.comp (") for note in fault.notes), fault.notes
+
+
 def test_a_project_without_targets_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AtollError, match="ATL0554"):
         plan(session(tmp_path, {"atoll.toml": PACKAGE}).request())

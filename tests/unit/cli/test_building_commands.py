@@ -311,6 +311,27 @@ def test_doctor_says_yes_where_there_is_a_compiler(tmp_path: Path) -> None:
     assert rows["driver", "cpu"]["can_run"] == "yes"
 
 
+def test_doctor_says_each_reason_once_and_fits_120_columns(tmp_path: Path) -> None:
+    done = atoll("doctor", where=tmp_path, COLUMNS="120")
+    found = json.loads(atoll("doctor", "--json", where=tmp_path).stdout)
+    lines = done.stdout.splitlines()
+    table = lines[: next(at for at, line in enumerate(lines) if line.startswith("driver "))]
+    assert max(len(line) for line in table) <= 120
+    missing = [row for row in found["rows"] if row["kind"] == "driver" and not row["devices"]]
+    assert missing, "this machine has every device"
+    for row in missing:
+        why = row["why"]["devices"]
+        assert sum(why["reason"] in line for line in lines) == 1
+        assert f"driver {row['name']}: {why['reason']}" in lines
+        assert f"  fix: {why['fix']}" in lines
+
+
+def test_doctor_knows_who_compiles_for_the_processor(tmp_path: Path) -> None:
+    found = json.loads(atoll("doctor", "--json", where=tmp_path).stdout)
+    (row,) = [row for row in found["rows"] if (row["kind"], row["name"]) == ("driver", "cpu")]
+    assert row["can_build"] == "by python"
+
+
 def test_doctor_as_text_is_a_table_with_reasons(tmp_path: Path) -> None:
     done = atoll("doctor", where=tmp_path, COLUMNS="200")
     assert done.returncode == 0

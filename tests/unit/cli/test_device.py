@@ -86,6 +86,14 @@ def test_info_describes_the_default_and_what_is_emitted_for_it() -> None:
     assert as_data("info")["device"]["target"] == "mem"
 
 
+def test_info_takes_the_device_as_its_argument_too() -> None:
+    assert call("info", "mem") == call("info", "--device", "mem") == call("info", "mem", "--device", "mem")
+    code, _, err = call("info", "mem", "--device", "cpu")
+    assert code == 2
+    assert "two devices are named: mem and --device cpu" in err
+    assert call("info", "nothing")[0] == 1
+
+
 @pytest.mark.parametrize("verb", ["list", "info"])
 def test_a_device_that_does_not_exist_is_refused(verb: str) -> None:
     code, out, err = call(verb, "--device", "nothing")

@@ -153,6 +153,21 @@ def test_the_toolchain_commands_show_what_the_store_holds(
     assert "it holds no payload" in run("toolchain", "list")[1]
 
 
+def test_one_set_of_bytes_is_listed_once_whatever_asked_for_it(
+    run: Run, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel(tmp_path / "links")
+    only(tmp_path / "links", monkeypatch)
+    Store.default().ensure(TOYKIT)
+    (index,) = (tmp_path / "store").glob("*/index/*.json")
+    index.with_name(f"toykit_1.0-{'0' * 16}.json").write_bytes(index.read_bytes())
+    assert len(Store.default().stored()) == 2
+    (found,) = data(run("toolchain", "list", "--json")[1])["payloads"]
+    lines = run("toolchain", "list")[1].splitlines()
+    assert sum(line.startswith("toykit-1.0  ") for line in lines) == 1
+    assert f"  digest: {found['digest'][:16]}" in lines
+
+
 def test_toolchain_why_reads_what_the_last_build_took(run: Run, project: Project) -> None:
     tool = {"name": "g++", "path": "/usr/bin/g++", "version": "12", "why": "it is the host's"}
     project.put(f"{FOLDER}/resolution.json", json.dumps({"lanes": {"host": {"tools": [tool]}}}))
