@@ -23,14 +23,18 @@ def show(kernel: KernelFunction, target: str, stage: str | None = None) -> str |
 
         return text(kernel.module)
     emitter, wanted = target_named(target)
-    if stage is not None and stage != emitter.stage:
-        raise UsageError(
-            Diagnostic(
-                code="ATL0763",
-                message=f"the target `{target}` has no stage `{stage}`",
-                notes=(f"its stages: kir, {emitter.stage}",),
+    if stage is not None:
+        stages = registry().emitters_of(emitter.backend)
+        if stage not in stages:
+            raise UsageError(
+                Diagnostic(
+                    code="ATL0763",
+                    message=f"the target `{target}` has no stage `{stage}`",
+                    notes=(f"its stages: kir, {', '.join(stages)}",),
+                )
             )
-        )
+        emitter = stages[stage]
+        wanted = emitter.target(None, target.partition(":")[2])
     emitted = emit(kernel, emitter, wanted)
     if emitted.text:
         return emitted.code.decode()

@@ -47,13 +47,21 @@ class Door(Mapping[str, T], Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The five doors."""
+    """The five doors; the emitter door has a second group, for further stages of a backend."""
 
     lanes: Door[Lane]
     emitters: Door[Emitter]
     drivers: Door[Driver]
     probes: Door[Probe]
     readers: Door[Reader]
+    #: Further stages of a backend, each an emitter of its own, named ``BACKEND.STAGE`` (docs/decisions/0035).
+    stages: Mapping[str, Emitter] = field(default_factory=dict)
+
+    def emitters_of(self, backend: str) -> dict[str, Emitter]:
+        """Return every emitter of a backend by its stage, the backend's own first."""
+        own = [self.emitters[backend]] if backend in self.emitters else []
+        listed = [self.stages[name] for name in self.stages if name.partition(".")[0] == backend]
+        return {emitter.stage: emitter for emitter in (*own, *listed)}
 
 
 def _unknown(group: str, name: str, known: list[str]) -> Diagnostic:
@@ -113,4 +121,5 @@ def registry() -> Registry:
         drivers=_door("atoll.drivers", Driver),
         probes=_door("atoll.probes", Probe),
         readers=_door("atoll.readers", Reader),
+        stages=_door("atoll.stages", Emitter),
     )

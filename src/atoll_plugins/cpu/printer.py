@@ -48,7 +48,7 @@ C11 = Dialect(
     inline="static inline",
     maths={**_PLAIN_MATHS, Math.RSQRT: "(1 / sqrt{f}({a}))"},
     fabs="fabs{f}({a})",
-    reinterpret=False,
+    bit_cast="(((union {{ {other} a; {kind} b; }}){{ {text} }}).b)",
 )  # fmt: skip
 
 _ORDERS = {

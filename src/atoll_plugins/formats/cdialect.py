@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from atoll.ir import BOOL, F32, F64, Scalar, nodes
 from atoll.ir.nodes import NARROW_FLOATS
-from atoll.ir.ops import Math
+from atoll.ir.ops import Binary, Math
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +26,12 @@ class Dialect:
         memory: Scalar name → the type of an element in memory, where it is another one.
         long: The suffix of a 64-bit literal.
         inline: What stands before a helper function.
-        maths: Templates of float maths: ``{f}`` becomes ``f`` on f32, nothing on f64; ``{a}`` the operands.
+        maths: Templates of float maths: ``{a}`` the operands; on f32 and f64 ``{f}`` becomes ``f`` and
+            nothing, ``{t}`` ``f`` and ``d``, ``{w}`` ``f32`` and ``f64``.
         fabs: A template of the absolute value of a float.
-        reinterpret: Whether ``as_TYPE(x)`` exists.
+        bit_cast: A template of a value's bits as another type: ``{kind}`` and ``{other}`` are the types of
+            the result and of the value, ``{text}`` the value.
+        arithmetic: Templates of float operations where an operator would not do: ``{a}`` and ``{b}``.
         narrow: Conversions of :mod:`atoll_plugins.formats.cnarrow` that the language has a better way for.
     """
 
@@ -39,7 +42,8 @@ class Dialect:
     inline: str
     maths: Mapping[Math, str]
     fabs: str
-    reinterpret: bool
+    bit_cast: str
+    arithmetic: Mapping[tuple[Binary, Scalar], str] = field(default_factory=dict)
     narrow: Mapping[str, str] = field(default_factory=dict)
 
     def value(self, scalar: Scalar) -> str:
@@ -89,16 +93,16 @@ class Dialect:
 
     def bits_to_float(self, scalar: Scalar, text: str) -> str:
         """Return the float whose bits are the unsigned value `text`."""
-        if self.reinterpret:
-            return f"as_{self.value(scalar)}({text})"
-        return f"(((union {{ {self.types[f'u{scalar.bits}']} u; {self.value(scalar)} f; }}){{ {text} }}).f)"
+        word, kind = self.types[f"u{scalar.bits}"], self.value(scalar)
+        return self.bit_cast.format(kind=kind, other=word, text=text)
 
     def float_to_bits(self, scalar: Scalar, text: str) -> str:
         """Return the bits of a float as an unsigned value."""
-        if self.reinterpret:
-            return f"as_{self.types[f'u{scalar.bits}']}({text})"
-        return f"(((union {{ {self.value(scalar)} f; {self.types[f'u{scalar.bits}']} u; }}){{ {text} }}).u)"
+        word, kind = self.types[f"u{scalar.bits}"], self.value(scalar)
+        return self.bit_cast.format(kind=word, other=kind, text=text)
 
     def maths_call(self, op: Math, scalar: Scalar, operands: list[str]) -> str:
         """Return an expression of a maths function."""
-        return self.maths[op].format(f="f" if scalar == F32 else "", a=", ".join(operands))
+        single = scalar == F32
+        letters = {"f": "f" if single else "", "t": "f" if single else "d", "w": scalar.name}
+        return self.maths[op].format(a=", ".join(operands), **letters)

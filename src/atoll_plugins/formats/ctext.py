@@ -176,6 +176,10 @@ class CPrinter(ABC):
         if helper is not None:
             operands = (self.expression(expr.left), self.expression(expr.right))
             return self.call(helper, (expr.op, expr.type), *operands)
+        template = self.dialect.arithmetic.get((expr.op, expr.type))
+        if template is not None:
+            left, right = (bare(self.expression(item)) for item in (expr.left, expr.right))
+            return template.format(a=left, b=right)
         operator, kind = _OPERATORS[expr.op], self.dialect.value(expr.type)
         if expr.op not in _WRAPPING:
             text = self._infix(operator, expr.left, expr.right)

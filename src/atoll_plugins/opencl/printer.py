@@ -7,12 +7,13 @@ OpenCL 1.2 atomics are relaxed: an order is made by fences around them.
 from __future__ import annotations
 
 from atoll.ir import F64, View, nodes, ops
+from atoll.ir.module import SharedArray
 from atoll.ir.nodes import NARROW_FLOATS
 from atoll.ir.ops import AtomicOp, Math, Order
 from atoll.ir.walk import all_expressions
 from atoll_plugins.formats.cdialect import Dialect
+from atoll_plugins.formats.cgpu import GpuPrinter
 from atoll_plugins.formats.chelpers import helper_name
-from atoll_plugins.formats.ctext import CPrinter
 from atoll_plugins.formats.emission import Job
 
 _MATHS = {
@@ -37,7 +38,7 @@ OPENCL_C = Dialect(
     inline="static inline",
     maths=_MATHS,
     fabs="fabs({a})",
-    reinterpret=True,
+    bit_cast="as_{kind}({text})",
     narrow={
         "atoll_widen_f16": """\
 static inline float atoll_widen_f16(ushort a)
@@ -68,55 +69,39 @@ _BEFORE = frozenset({Order.RELEASE, Order.ACQ_REL})
 _AFTER = frozenset({Order.ACQUIRE, Order.ACQ_REL})
 
 
-class OpenClPrinter(CPrinter):
+class OpenClPrinter(GpuPrinter):
     """Prints one kernel as OpenCL C 1.2."""
 
     def __init__(self, job: Job) -> None:
-        super().__init__(OPENCL_C, job.kernel, job.layout)
-        self.job = job
+        super().__init__(OPENCL_C, job)
 
-    def text(self) -> str:
-        """Return the whole program."""
-        name = f"atoll_block_{self.kernel.name}"
-        self._body()
+    def head(self) -> list[str]:
+        """Say what the text is, and forbid contraction."""
         head = ["// Made by Atoll from KIR: launch ABI 1, no contraction. OpenCL C 1.2."]
         if uses_double(self.job):
             head.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
-        head += ["#pragma OPENCL FP_CONTRACT OFF", "", *self.helper_text()]
-        if self.layout.fields:
-            head += [*self.block_struct(name), ""]
-        return "\n".join([*head, *self._signature(name), "{", *self.lines, "}", ""])
+        return [*head, "#pragma OPENCL FP_CONTRACT OFF"]
 
-    def _signature(self, block: str) -> list[str]:
-        params = []
-        for view, access in zip(self.kernel.views, self.layout.access, strict=True):
-            assert isinstance(view.type, View)
-            constant = "const " if access == "read" else ""
-            params.append(f"__global {constant}{self.dialect.element(view.type.element)} *b_{view.name}")
-        if self.layout.fields:
-            params.append(f"const struct {block} p")
+    def buffer(self, element: str, name: str, *, constant: bool) -> str:
+        """Return a pointer into global memory."""
+        return f"__global {super().buffer(element, name, constant=constant)}"
+
+    def function(self, parameters: str) -> list[str]:
+        """Name the kernel, with the size of its group where that is fixed."""
         lines = ["__kernel"]
         if any(self.job.group):
             lines.append(f"__attribute__((reqd_work_group_size({', '.join(map(str, self.job.group))})))")
-        return [*lines, f"void {self.kernel.symbol}({', '.join(params)})"]
+        return [*lines, f"void {self.kernel.symbol}({parameters})"]
 
-    def _body(self) -> None:
-        for item in self.kernel.shared:
-            self.line(f"__local {self.dialect.element(item.element)} s_{item.name}[{item.length}];")
-        for local in self.kernel.locals:
-            self.line(f"{self.dialect.value(local.type)} l_{local.name} = 0;")
-        if self.layout.has_domain:
-            outside = [f"get_global_id({axis}) >= p.f_domain_{axis}" for axis in range(3)]
-            self.line(f"if ({' || '.join(outside)}) return;")
-        self.depth -= 1
-        self.block(self.kernel.body)
-        self.depth += 1
+    def shared(self, item: SharedArray) -> str:
+        """Declare local memory."""
+        return f"__local {self.dialect.element(item.element)} s_{item.name}[{item.length}];"
+
+    def global_id(self, axis: int) -> str:
+        """Ask for an id."""
+        return f"get_global_id({axis})"
 
     # --- what the C printer asks ---
-
-    def leave(self) -> None:
-        """Return."""
-        self.line("return;")
 
     def barrier(self) -> None:
         """Order both memories of the group."""

@@ -1,0 +1,1 @@
+"""SYCL: emitter."""
