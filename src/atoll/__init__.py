@@ -5,10 +5,11 @@ Every public name is imported when it is first used, so that `import atoll` cost
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+# As `typing` has it, which would take longer than all of `import atoll`.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from atoll.accel import AccelSet as AccelSet
     from atoll.errors import AtollError as AtollError
     from atoll.kernels.definition import device as device
@@ -88,6 +89,8 @@ __all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name in _HOMES:
+        from importlib import import_module
+
         found = globals()[name] = getattr(import_module(_HOMES[name]), name)
         return found
     raise AttributeError(f"module 'atoll' has no attribute {name!r}")

@@ -51,6 +51,9 @@ class Built:
         result: What ran.
         diagnostics: Warnings and notes; errors are raised.
         planned: False where the last plan still held.
+        key: The call's record of its plan.
+        engine: The stamp of the engine that planned it.
+        floors: Whether the machine is looked at before each build.
     """
 
     root: Path
@@ -59,6 +62,9 @@ class Built:
     result: Result
     diagnostics: tuple[Diagnostic, ...] = ()
     planned: bool = True
+    key: str = ""
+    engine: str = ""
+    floors: bool = False
 
     def output(self, target: str) -> Output | None:
         """Return what a target became, or None."""
@@ -294,9 +300,10 @@ class Session:
             AtollError: Where something refuses or fails; every diagnostic is in it.
         """
         from atoll.build import carry_out
-        from atoll.build.fresh import call_key, recall
+        from atoll.build.fresh import call_key, engine_stamp, recall
 
-        key = call_key(self._asked())
+        engine = engine_stamp()
+        key = call_key(self._asked(), engine)
         plan = recall(self.root, key)
         planned = plan is None
         if plan is None:
@@ -312,6 +319,9 @@ class Session:
             result=result,
             diagnostics=(*plan.diagnostics, *warnings),
             planned=planned,
+            key=key,
+            engine=engine,
+            floors=bool(plan.floors),
         )
 
     def _floors(self, plan: BuildPlan, elsewhere: bool) -> tuple[Diagnostic, ...]:

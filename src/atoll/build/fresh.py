@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,23 +26,29 @@ _ENGINE = ("atoll", "atoll_plugins")
 _ENGINE_FILES = (".py", ".c", ".h")
 
 
-def call_key(asked: Mapping[str, Any]) -> str:
+def call_key(asked: Mapping[str, Any], engine: str) -> str:
     """Return the name of the record of a call: what was asked, and the engine that was asked."""
-    text = json.dumps({**asked, "format": FORMAT, "engine": engine_stamp()}, sort_keys=True)
+    text = json.dumps({**asked, "format": FORMAT, "engine": engine}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def engine_stamp() -> str:
     """Return a digest over the names, sizes and times of the engine's and first-party plugins' files."""
-    base = Path(__file__).resolve().parents[2]
     whole = hashlib.sha256()
+    for path in engine_files():
+        if path.suffix in _ENGINE_FILES:
+            whole.update(f"{path} {stamp(path)}\n".encode())
+    return whole.hexdigest()[:24]
+
+
+def engine_files() -> Iterator[Path]:
+    """Give the files of the engine and of the first-party plugins, and the folders they lie in."""
+    base = Path(__file__).resolve().parents[2]
     for package in _ENGINE:
         for here, names, files in os.walk(base / package):
             names[:] = sorted(name for name in names if name != "__pycache__")
-            for name in sorted(files):
-                if name.endswith(_ENGINE_FILES):
-                    whole.update(f"{here}/{name} {stamp(Path(here, name))}\n".encode())
-    return whole.hexdigest()[:24]
+            yield Path(here)
+            yield from (Path(here, name) for name in sorted(files) if name.endswith(_ENGINE_FILES))
 
 
 def stamp(path: Path) -> list[int] | None:

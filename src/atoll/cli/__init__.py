@@ -6,10 +6,15 @@ stdout is data, stderr is talk.
 
 from __future__ import annotations
 
-import importlib
+import os
 import sys
 
-import click
+# As `typing` has it: a build that has nothing to do imports nothing that it can do without.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import click
+
+    from atoll.cli._group import command as command
 
 # Command name -> one line for `atoll --help`. The module is atoll.cli.NAME, its click object `command`.
 COMMANDS = {
@@ -31,42 +36,42 @@ COMMANDS = {
 }
 
 
-class _LazyGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command = importlib.import_module(f"atoll.cli.{cmd_name}").command
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(COMMANDS.items()))
-
-
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="atoll")
-def command() -> None:
-    """Compile device code onto islands of one ordinary program, and measure what it runs on."""
-
-
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit."""
-    from atoll.errors import AtollError
+    argv = sys.argv[1:] if args is None else args
+    said = _kept(argv)
+    if said is not None:
+        sys.stdout.write(said)
+        sys.stdout.flush()
+        os._exit(0)
+    from atoll.cli._group import run
+
+    run(args)
+
+
+def question(argv: list[str]) -> str:
+    """Return what a call asks, as the answer of an earlier one is kept under it."""
+    from atoll._util.unchanged import question as spelled
+
+    return spelled(argv, os.environ, (sys.version, sys.executable, __file__))
+
+
+def _kept(argv: list[str]) -> str | None:
+    """Return what `atoll build` prints where it has nothing to do, before anything else is imported."""
+    if argv[:1] != ["build"]:
+        return None
+    from atoll._util.unchanged import answer
 
     try:
-        command.main(args=args, prog_name="atoll", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except click.exceptions.Exit as error:
-        sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        sys.exit(130)
-    except AtollError as error:
-        print(error, file=sys.stderr)  # noqa: T201 - the one place where a refusal is printed
-        sys.exit(error.exit_code)
-    sys.exit(0)
+        return answer(os.getcwd(), question(argv))
+    except OSError:
+        return None
+
+
+def __getattr__(name: str) -> click.Command:
+    """Import the group where something other than a kept answer is wanted."""
+    if name != "command":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from atoll.cli._group import command
+
+    return command

@@ -64,8 +64,8 @@ CODES = {
     ),
     "ATL0575": CodeInfo(
         "a registry without the processor's root",
-        "A registry takes the first root that can be used on the machine, and the processor's where none can. "
-        "So that one takes part in every build.",
+        "A registry takes the first root that can be used on the machine, and the processor's where none "
+        "can. So that one takes part in every build.",
     ),
     "ATL0566": CodeInfo(
         "a target that cannot be linked",

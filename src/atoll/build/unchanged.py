@@ -1,0 +1,76 @@
+"""When has a build nothing to do? What the plan and every action looked at, written down beside the answer.
+
+Checking it is :mod:`atoll._util.unchanged`, which runs before anything of the engine is imported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from atoll._util import unchanged
+from atoll._util.files import write_atomic
+from atoll.build.fresh import RECORDS, engine_files, engine_stamp, stamp
+
+Stamp = list[int] | None
+
+
+def forget(root: Path) -> None:
+    """Remove the record: what follows may change what it says."""
+    (root / unchanged.PLACE).unlink(missing_ok=True)
+
+
+def keep(root: Path, key: str, engine: str, folder: str, asked: str, said: str) -> bool:
+    """Write the record of a build that is complete; tell whether there is one now.
+
+    There is none where something changed while the build ran.
+
+    Args:
+        root: The project root.
+        key: The call's record in :mod:`atoll.build.fresh`.
+        engine: The engine's stamp when the call began.
+        folder: The build folder relative to the root.
+        asked: The question.
+        said: What is printed for it.
+    """
+    found: dict[str, Stamp] = {str(path): stamp(path) for path in engine_files()}
+    if engine_stamp() != engine:
+        return False
+    state = root / folder / ".graph"
+    try:
+        for path, was in (*_plan(root, key), *_actions(state)):
+            if found.setdefault(path, was) != was:
+                return False
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+    lock = f"{folder}/.graph/lock"
+    text = unchanged.record(asked, said, lock, found)
+    if text is None or any(stamp(root / path) != was for path, was in found.items()):
+        return False
+    write_atomic(root / unchanged.PLACE, text)
+    return True
+
+
+def _plan(root: Path, key: str) -> Iterator[tuple[str, Stamp]]:
+    value = _read(root / RECORDS / f"{key}.json")
+    yield from value["stamps"].items()
+    yield from value["written"].items()
+
+
+def _actions(state: Path) -> Iterator[tuple[str, Stamp]]:
+    """Give what each action of the last graph read and wrote."""
+    for name, action in _read(state / "graph.json").items():
+        row = _read(state / "done" / f"{action['digest']}.json")
+        yield from row["inputs"].items()
+        yield from row["outputs"].items()
+        if not row["outputs"]:
+            raise ValueError(f"{name} has no record")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    value = json.loads(path.read_text(encoding="utf-8", errors="surrogateescape"))
+    if not isinstance(value, dict):
+        raise TypeError(f"{path} holds no table")
+    return value
