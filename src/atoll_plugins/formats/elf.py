@@ -6,10 +6,10 @@ Device machine code is ELF too, but of other machines; its own readers claim it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from atoll.artifact import Fact, Finding
-from atoll.plugin import Blob, Member
+from atoll.plugin import Blob, Member, Reader, registry
 from atoll_plugins.formats.elf_file import MAGIC, Elf, Section, machine_of, needed, needed_versions, parse
 from atoll_plugins.formats.libraries import of_vendor
 from atoll_plugins.formats.parse import forget
@@ -27,7 +27,8 @@ HOSTS = {
     243: "riscv64",
     258: "loongarch64",
 }
-# Sections that hold device code by their name; a blob's kind is `section:NAME`.
+# Sections that are known to hold device code: where no reader takes one, what the file runs on is unknown.
+# Any other section counts that an installed reader recognises by its kind, `section:NAME`.
 DEVICE_SECTIONS = frozenset(
     (".nv_fatbin", "__nv_relfatbin", ".llvm.offloading", ".hip_fatbin", ".hipFatBin", ".atoll.kernels")
 )
@@ -45,10 +46,21 @@ _PTX = re.compile(rb"\.version[ \t]+\d+\.\d+[ \t\r\n]+\.target[ \t]+sm_\d+[af]?\
 _VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI|GCC)_(\d+(?:\.\d+){0,3})")
 
 
+def _installed() -> Iterable[Reader]:
+    return registry().readers.values()
+
+
 class ElfReader:
-    """Reads objects, shared libraries and executables of host processors."""
+    """Reads objects, shared libraries and executables of host processors.
+
+    Args:
+        readers: The readers to ask which sections are theirs; the installed ones.
+    """
 
     name = "elf"
+
+    def __init__(self, readers: Callable[[], Iterable[Reader]] = _installed) -> None:
+        self._readers = readers
 
     def recognises(self, blob: Blob) -> bool:
         """Tell whether it is an ELF file whose machine no device reader claims."""
@@ -64,8 +76,9 @@ class ElfReader:
             yield Finding(member=blob.name, backend="", note=f"machine code of ELF machine {elf.machine}")
             return
         yield from _facts(elf)
+        readers = tuple(self._readers())
         for section in elf.sections:
-            yield from _section(elf, section)
+            yield from _section(elf, section, readers)
 
 
 def _claimed(machine: int) -> bool:
@@ -91,12 +104,18 @@ def _facts(elf: Elf) -> Iterator[Fact]:
             yield Fact(name="abi.module", relation="=", value=found[1].decode())
 
 
-def _section(elf: Elf, section: Section) -> Iterator[Member]:
-    if section.name in DEVICE_SECTIONS:
-        kind = f"section:{section.name}"
+def _section(elf: Elf, section: Section, readers: tuple[Reader, ...]) -> Iterator[Member]:
+    kind = f"section:{section.name}"
+    if section.name in DEVICE_SECTIONS or _is_taken(kind, readers):
         yield Member(Blob(name=f"{elf.name}!{section.name}", data=elf.body(section), kind=kind))
     elif section.loaded and not section.executable and section.size:
         yield from embedded(elf.body(section), f"{elf.name}!{section.name}", elf.order)
+
+
+def _is_taken(kind: str, readers: tuple[Reader, ...]) -> bool:
+    """Tell whether a reader takes a section by its name alone."""
+    blob = Blob(name="", data=memoryview(b""), kind=kind)
+    return any(reader.recognises(blob) for reader in readers)
 
 
 def embedded(body: memoryview, name: str, order: str) -> Iterator[Member]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from atoll.artifact import Fact, Finding
 from atoll.errors import UnreadableError
-from atoll.plugin import Member
+from atoll.plugin import Blob, Member
 from atoll.testing.readers import READER_CHECKS, ReaderCheck
 from atoll_plugins.formats.archive import ArchiveReader
 from atoll_plugins.formats.elf import ElfReader
@@ -45,6 +46,25 @@ def test_it_keeps_the_promises_of_the_door(check: ReaderCheck) -> None:
 )
 def test_a_section_of_device_code_is_a_member(name: str) -> None:
     assert members(elf({name: b"anything"})) == [(f"file!{name}", f"section:{name}")]
+
+
+class ForeignReader:
+    """A reader of another package, with a section of its own."""
+
+    name = "foreign"
+
+    def recognises(self, blob: Blob) -> bool:
+        return blob.kind == "section:.foreign_code"
+
+    def read(self, blob: Blob) -> Iterator[Member | Finding | Fact]:
+        yield Finding(member=blob.name, backend="foreign")
+
+
+def test_a_section_that_a_foreign_reader_takes_is_a_member() -> None:
+    data = elf({".foreign_code": b"anything", ".comment": b"text"})
+    assert members(data) == []
+    given = read(ElfReader(lambda: (ForeignReader(),)), data)
+    assert [event.blob.kind for event in given if isinstance(event, Member)] == ["section:.foreign_code"]
 
 
 def test_spirv_in_constant_data_is_found_where_it_is_aligned() -> None:
