@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -105,3 +106,19 @@ def test_the_suite_sees_a_broken_device(tmp_path: Path, broken: type[Wrapped], c
     case = DriverCase(Broken(driver("cpu")), 0, code("cpu", tmp_path))  # type: ignore[arg-type]
     with pytest.raises(AssertionError):
         checks[check](case)
+
+
+@pytest.mark.parametrize(
+    ("stated", "options"), [(128 + 2, b"-cl-fp32-correctly-rounded-divide-sqrt"), (2, b""), (None, b"")]
+)
+def test_division_is_correctly_rounded_where_an_opencl_device_offers_it(
+    stated: int | None, options: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from atoll_plugins.opencl import driver as opencl
+
+    monkeypatch.setattr(opencl, "_number", lambda *_: stated)
+    table = SimpleNamespace(CL_DEVICE_SINGLE_FP_CONFIG=0x101B, CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT=128)
+    assert opencl._options(table, None) == options  # type: ignore[arg-type]
+    launcher = driver("opencl").launcher()
+    assert launcher is not None
+    assert f'? "{"-cl-fp32-correctly-rounded-divide-sqrt"}" : ""' in launcher.text

@@ -164,7 +164,8 @@ def unmet(requires: Sequence[Fact], device: DeviceFacts, moot: Sequence[str] = (
     """Return the required facts that a device states otherwise.
 
     A fact the device does not state concludes nothing. A device states several values of one name
-    (capabilities) as words in one text.
+    (capabilities) as words in one text; ``!WORD`` says that it lacks one, and ``…`` that there may be
+    others, which conclude nothing.
     """
     stated = ((fact, device.facts.get(fact.name)) for fact in requires if fact.name not in moot)
     return tuple(
@@ -176,7 +177,8 @@ def unmet(requires: Sequence[Fact], device: DeviceFacts, moot: Sequence[str] = (
 
 def _holds(fact: Fact, value: str) -> bool:
     if fact.relation == "=":
-        return fact.value in value.split()
+        words = value.split()
+        return fact.value in words or ("…" in words and f"!{fact.value}" not in words)
     return _numbers(value) >= _numbers(fact.value)
 
 

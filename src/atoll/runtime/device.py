@@ -87,7 +87,12 @@ class Device:
         return self._device.target()
 
     def load(self, code: Emitted) -> Executable:
-        """Return code loaded on the device; the same code is loaded once, the oldest makes room."""
+        """Return code loaded on the device; the same code is loaded once, the oldest makes room.
+
+        Raises:
+            DeviceError: Where the device states that it lacks what the code requires, or refuses the code.
+        """
+        faults.check_required(code.entry, code.requires, self.info)
         with _lock:
             found = self._loaded.pop(code, None) or self._device.load(code)
             self._loaded[code] = found

@@ -6,8 +6,10 @@ import os
 from collections.abc import Sequence
 from typing import TypeVar
 
+from atoll.artifact import Fact, unmet
 from atoll.diagnostics import Diagnostic
 from atoll.errors import DeviceError, LaunchError
+from atoll.plugin import DeviceInfo
 
 F = TypeVar("F")
 
@@ -80,6 +82,19 @@ def code_refused(entry: str, device: str, *reasons: str) -> DeviceError:
             notes=tuple(reason for reason in reasons if reason),
         )
     )
+
+
+def check_required(entry: str, requires: Sequence[Fact], device: DeviceInfo) -> None:
+    """Refuse code whose required facts the device states otherwise.
+
+    Raises:
+        DeviceError: With every fact.
+    """
+    unmet_facts = unmet(requires, device.facts)
+    if unmet_facts:
+        lacks = (f"it requires {item.dimension} {item.carried}" for item in unmet_facts)
+        stated = {item.dimension: f"the device states {item.dimension}: {item.asked}" for item in unmet_facts}
+        raise code_refused(entry, device.name, *lacks, *stated.values())
 
 
 def closed(device: str, why: str = "it was closed") -> DeviceError:

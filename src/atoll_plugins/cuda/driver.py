@@ -34,6 +34,17 @@ _HERE = Path(__file__).parent
 _LIBRARY = "libcuda.so.1"
 _INSTALL = "install NVIDIA's driver; in a container, start it with the GPU passed through"
 _LOG_BYTES = 4096
+#: Toolkit versions and the PTX ISA each brought (PTX ISA 9.1, "Release Notes").
+NEWEST_ISA = {
+    **{f"11.{minor}": f"7.{minor}" for minor in range(9)},
+    **{f"12.{minor}": f"8.{minor}" for minor in range(6)},
+    "12.6": "8.5",
+    "12.7": "8.6",
+    "12.8": "8.7",
+    "12.9": "8.8",
+    "13.0": "9.0",
+    "13.1": "9.1",
+}
 _MODULE_VERSION = Path("/proc/driver/nvidia/version")
 
 
@@ -272,7 +283,7 @@ def _describe(cu: Table, ordinal: int, supported: int) -> tuple[DeviceInfo, int]
         name=raw.decode(errors="replace"),
         arch=f"sm_{major}{minor}",
         version=version,
-        facts={"driver": driver_version() or str(version)},
+        facts={"driver": driver_version() or str(version), **_isa(version)},
     )
     info = DeviceInfo(
         driver="cuda",
@@ -283,6 +294,12 @@ def _describe(cu: Table, ordinal: int, supported: int) -> tuple[DeviceInfo, int]
         limits=_limits(cu, device[0]),
     )
     return info, device[0]
+
+
+def _isa(version: Version) -> dict[str, str]:
+    """Return the newest PTX ISA that a driver of this toolkit reads, where it is known."""
+    isa = NEWEST_ISA.get(str(version))
+    return {} if isa is None else {"ptx.isa": isa}
 
 
 def _limits(cu: Table, device: int) -> dict[str, int]:

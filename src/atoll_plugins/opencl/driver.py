@@ -68,6 +68,7 @@ class OpenClDevice:
         self._open = True
         self._buffers: Handles[Any] = Handles(found.info.name)
         self._kernels: Handles[tuple[Any, Any]] = Handles(found.info.name)
+        self._options = _options(cl, found.device)
         result = cl.ffi.new("cl_int *")
         devices = cl.ffi.new("cl_device_id[]", [found.device])
         self._context = cl.clCreateContext(cl.ffi.NULL, 1, devices, cl.ffi.NULL, cl.ffi.NULL, result)
@@ -106,7 +107,7 @@ class OpenClDevice:
     def _build(self, program: Any, entry: str, result: Any) -> Any:
         cl = self._cl
         devices = cl.ffi.new("cl_device_id[]", [self._found.device])
-        built = cl.clBuildProgram(program, 1, devices, b"", cl.ffi.NULL, cl.ffi.NULL)
+        built = cl.clBuildProgram(program, 1, devices, self._options, cl.ffi.NULL, cl.ffi.NULL)
         if built:
             log = self._build_log(program)
             raise faults.code_refused(entry, self.info.name, f"`clBuildProgram` returned {built}", log)
@@ -310,13 +311,23 @@ def _describe(cl: Table, device: Any, index: int) -> DeviceInfo | None:
     if not name or stated is None:
         return None
     version = Version((int(stated[1]), int(stated[2])))
+    extensions = " ".join(_text(cl, device, cl.CL_DEVICE_EXTENSIONS, 1 << 16).split())
+    facts = {"driver": driver, **({"opencl.extension": extensions} if extensions else {})}
     return DeviceInfo(
         driver="opencl",
         index=index,
         name=name,
-        facts=DeviceFacts(backend="opencl", name=name, version=version, facts={"driver": driver}),
+        facts=DeviceFacts(backend="opencl", name=name, version=version, facts=facts),
         software=bool(kind & cl.CL_DEVICE_TYPE_CPU),
         limits=_limits(cl, device),
+    )
+
+
+def _options(cl: Table, device: Any) -> bytes:
+    """Return what every build is given: division and square root rounded correctly, where the device can."""
+    single = _number(cl, device, cl.CL_DEVICE_SINGLE_FP_CONFIG, "cl_ulong *") or 0
+    return (
+        b"-cl-fp32-correctly-rounded-divide-sqrt" if single & cl.CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT else b""
     )
 
 
@@ -335,9 +346,9 @@ def _number(cl: Table, device: Any, what: int, kind: str) -> int | None:
     return None if cl.clGetDeviceInfo(device, what, size, value, cl.ffi.NULL) else int(value[0])
 
 
-def _text(cl: Table, device: Any, what: int) -> str:
-    text = cl.ffi.new("char[]", 1024)
-    if cl.clGetDeviceInfo(device, what, 1023, text, cl.ffi.NULL):
+def _text(cl: Table, device: Any, what: int, most: int = 1024) -> str:
+    text = cl.ffi.new("char[]", most)
+    if cl.clGetDeviceInfo(device, what, most - 1, text, cl.ffi.NULL):
         return ""
     raw: bytes = cl.ffi.string(text)
     return raw.decode(errors="replace").strip()

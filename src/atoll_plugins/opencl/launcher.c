@@ -35,6 +35,7 @@ static struct {
   int chosen, open;
   pid_t process;
   cl_device_id device;
+  const char *options; /* of every build */
   atoll_device_facts facts;
   cl_context context;
   cl_command_queue queue;
@@ -104,6 +105,13 @@ static uint32_t cl_list(cl_device_id *devices, atoll_device_facts *facts) {
   return found;
 }
 
+/* Division and square root are rounded correctly where the device can; that is not its default. */
+static const char *cl_options(cl_device_id device) {
+  cl_ulong single = 0;
+  if (cl.clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single, &single, NULL) != CL_SUCCESS) return "";
+  return single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? "-cl-fp32-correctly-rounded-divide-sqrt" : "";
+}
+
 static int cl_choose(atoll_text *reason) {
   static cl_device_id devices[CL_MOST_DEVICES];
   static atoll_device_facts facts[CL_MOST_DEVICES];
@@ -117,6 +125,7 @@ static int cl_choose(atoll_text *reason) {
   index = atoll_choose_device("opencl", facts, count, reason);
   if (index < 0) return 1;
   cl_state.device = devices[index];
+  cl_state.options = cl_options(devices[index]);
   cl_state.facts = facts[index];
   cl_state.chosen = 1;
   return 0;
@@ -153,7 +162,7 @@ static int cl_build(const atoll_code *code, const char *entry, cl_loaded *out, a
   cl_int result = CL_SUCCESS;
   out->program = cl.clCreateProgramWithSource(cl_state.context, 1, &text, &size, &result);
   if (result != CL_SUCCESS) return cl_failed(reason, "clCreateProgramWithSource", result);
-  result = cl.clBuildProgram(out->program, 1, &cl_state.device, "", NULL, NULL);
+  result = cl.clBuildProgram(out->program, 1, &cl_state.device, cl_state.options, NULL, NULL);
   if (result != CL_SUCCESS) {
     size_t log_size = 0;
     char *log = NULL;

@@ -15,6 +15,7 @@ from atoll.accel import DeviceFacts, Version
 from atoll.plugin import DeviceInfo, DriverDevice, LauncherSource
 from atoll.runtime import faults, launcher_source
 from atoll.runtime.native import LibraryMissingError, Table, open_table
+from atoll_plugins.vulkan.capabilities import WITH_FEATURE_STRUCTS, capabilities
 from atoll_plugins.vulkan.device import NEWEST, PUSH_BYTES, VulkanDevice
 from atoll_plugins.vulkan.make import Physical
 from atoll_plugins.vulkan.results import result_text
@@ -144,7 +145,11 @@ def _describe(vk: Table, handle: Any, index: int) -> Physical | None:
         backend="vulkan",
         name=name,
         version=Version((version >> 22, minor)),
-        facts={"driver": _driver_version(vk, handle, properties), "spirv": _SPIRV.get(minor, "1.6")},
+        facts={
+            "driver": _driver_version(vk, handle, properties),
+            "spirv": _SPIRV.get(minor, "1.6"),
+            **({"spirv.capability": capabilities(vk, handle)} if version >= WITH_FEATURE_STRUCTS else {}),
+        },
     )
     info = DeviceInfo(
         driver="vulkan",

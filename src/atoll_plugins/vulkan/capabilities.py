@@ -1,0 +1,51 @@
+"""Which SPIR-V capabilities does a device have, as far as features that are asked for say it?
+
+A device is opened with every core feature (:func:`atoll_plugins.vulkan.make.create_device`), so what it has
+is what it can run. Only what emitters write is decided; of the rest nothing is concluded (``…``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atoll.runtime.native import Table
+
+#: Vulkan 1.2: the first whose features stand in one struct a version.
+WITH_FEATURE_STRUCTS = 1 << 22 | 2 << 12
+# Where a capability's feature stands in its struct (Vulkan 1.3, "Features"): core, 1.1, 1.2.
+_CORE = {"Float64": 39, "Int64": 40, "Int16": 41}
+_FIRST = {"StorageBuffer16BitAccess": 0}
+_SECOND = {"StorageBuffer8BitAccess": 2, "Int64Atomics": 5, "Float16": 7, "Int8": 8}
+# shaderSignedZeroInfNanPreserve of 32-bit floats, after two enumerations and the 16-bit one.
+_PRESERVE32 = 3
+
+
+def capabilities(vk: Table, handle: Any) -> str:
+    """Return the capabilities as words of one fact: those it has, ``!NAME`` for those it lacks, and ``…``."""
+    has = {"Shader": True, **_features(vk, handle), "SignedZeroInfNanPreserve": _preserves(vk, handle)}
+    return " ".join([*(name if present else f"!{name}" for name, present in has.items()), "…"])
+
+
+def _features(vk: Table, handle: Any) -> dict[str, bool]:
+    new = vk.ffi.new
+    second = new("VkPhysicalDeviceVulkan12Features *")
+    second.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES
+    first = new("VkPhysicalDeviceVulkan11Features *")
+    first.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES
+    first.pNext = second
+    features = new("VkPhysicalDeviceFeatures2 *")
+    features.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2
+    features.pNext = first
+    vk.vkGetPhysicalDeviceFeatures2(handle, features)
+    rows = ((_CORE, features.features.values), (_FIRST, first.values), (_SECOND, second.values))
+    return {name: bool(values[at]) for table, values in rows for name, at in table.items()}
+
+
+def _preserves(vk: Table, handle: Any) -> bool:
+    controls = vk.ffi.new("VkPhysicalDeviceFloatControlsProperties *")
+    controls.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES
+    more = vk.ffi.new("VkPhysicalDeviceProperties2 *")
+    more.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2
+    more.pNext = controls
+    vk.vkGetPhysicalDeviceProperties2(handle, more)
+    return bool(controls.values[_PRESERVE32])
