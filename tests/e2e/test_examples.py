@@ -69,6 +69,7 @@ RUN = {
 ELSEWHERE = {
     "thread": ("it becomes a wheel", "test_thread.py"),
     "real/ggml_scale": (FETCHED, "test_real_shader.py"),
+    "real/ggml_shaders": (FETCHED, "test_ggml_shaders.py"),
 }
 
 

@@ -1,0 +1,172 @@
+"""ggml's shaders, by its own generator: one edge a shader, valid SPIR-V, rebuilt by what they include.
+
+The sources are fetched, pinned and hashed. By default twelve of the 155; ``--all`` builds every one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from e2e.harness import ATOLL, copied, machine, right, run
+
+pytestmark = pytest.mark.xdist_group("ggml_shaders")
+
+TOTAL = 155
+# A module that names it is in a dialect that no released validator here knows.
+UNKNOWN_EXTENSION = b"SPV_VALVE_mixed_float_dot_product"
+# glslc 2023.2 converts half to half in these, which the specification forbids: its fault, seen and counted.
+COMPILER_FAULT = {"rope_multi_f16.spv", "rope_neox_f16.spv", "rope_norm_f16.spv"}
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A copy of the example with what its first build said."""
+
+    project: Path
+    shaders: tuple[str, ...]
+    edges: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        (found,) = (self.project / ".atoll/build").iterdir()
+        return found
+
+    @property
+    def sources(self) -> Path:
+        return self.project / "vulkan-shaders"
+
+
+def edges(project: Path, env: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Build and return the names of what ran."""
+    lines = right(ATOLL, "build", "--json", where=project, env=env).out.splitlines()
+    events = [json.loads(line) for line in lines]
+    return tuple(event["name"] for event in events if event["event"] == "edge")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Built:
+    whole = request.config.getoption("--all") or os.environ.get("ATOLL_TEST_ALL") == "1"
+    project = copied("real/ggml_shaders", tmp_path_factory.mktemp("ggml"))
+    fetched = run(sys.executable, "fetch.py", *(("--all",) if whole else ()), where=project)
+    if fetched.code and "ATOLL_OFFLINE" in os.environ:
+        pytest.skip(
+            "the source distribution of llama-cpp-python is not in the store and this machine is offline"
+        )
+    assert fetched.code == 0, fetched.err
+    assert f"of {TOTAL} shaders" in fetched.out
+    shaders = tuple(sorted(path.name for path in (project / "vulkan-shaders").glob("*.comp")))
+    assert len(shaders) == (TOTAL if whole else 12)
+    # The whole of it takes more than the ten minutes that a command has by default.
+    done = run(ATOLL, "build", "--json", where=project, limit=7200)
+    assert done.code == 0, done.out[-4000:]
+    events = [json.loads(line) for line in done.out.splitlines()]
+    return Built(project, shaders, tuple(event["name"] for event in events if event["event"] == "edge"))
+
+
+def shader_edges(names: tuple[str, ...]) -> list[str]:
+    return sorted(name.removeprefix("shader ") for name in names if name.startswith("shader "))
+
+
+def test_each_shader_is_one_named_edge_and_one_object(built: Built, tell: Callable[[str], None]) -> None:
+    tell(f"{len(built.shaders)} of {TOTAL} shaders: {' '.join(built.shaders)[:200]}")
+    assert shader_edges(built.edges) == list(built.shaders)
+    assert "host tool vulkan-shaders-gen" in built.edges
+    archive = built.folder / "lib/libggml_shaders.a"
+    listed = subprocess.run(["ar", "t", archive], capture_output=True, text=True, check=True)
+    assert sorted(listed.stdout.split()) == [f"{name}.cpp.o" for name in built.shaders]
+
+
+def test_one_probe_a_feature_test_feeds_the_generator(built: Built) -> None:
+    resolution = json.loads((built.folder / "resolution.json").read_text())
+    (program,) = [value for key, value in resolution.items() if "program" in key and value]
+    said = json.dumps(program)
+    tests = {path.stem for path in (built.sources / "feature-tests").glob("*.comp")}
+    assert {test for test in tests if f"feature-tests/{test}.comp" in said} == tests
+    asked = {test for test in tests if not rejected(built.sources / f"feature-tests/{test}.comp")}
+    (fact,) = re.findall(r"glslc\.features = ([^\"]*)", said)
+    assert len([] if fact == "none" else fact.split()) == len(asked)
+
+
+def rejected(test: Path) -> bool:
+    command = ["glslc", "-fshader-stage=compute", "--target-env=vulkan1.3", "-o", "/dev/null"]
+    done = subprocess.run([*command, test], env=machine(), capture_output=True, text=True, check=False)
+    return "extension not supported" in done.stderr
+
+
+def test_every_module_is_valid(built: Built, tmp_path: Path, tell: Callable[[str], None]) -> None:
+    modules = sorted(built.folder.glob("program/spv/*/*.spv"))
+    assert modules
+    wrong = [path for path in modules if invalid(path)]
+    foreign = [path for path in wrong if UNKNOWN_EXTENSION in path.read_bytes()]
+    faulty = [path for path in wrong if path.name in COMPILER_FAULT]
+    assert not set(wrong) - {*foreign, *faulty}
+    tell(
+        f"spirv-val: {len(modules) - len(wrong)} of {len(modules)} modules valid, {len(foreign)} in a dialect "
+        f"it does not know, {len(faulty)} wrong by a fault of the compiler: {[path.name for path in faulty]}"
+    )
+    broken = tmp_path / "broken.spv"
+    broken.write_bytes(next(path for path in modules if path not in wrong).read_bytes()[:-8])
+    assert invalid(broken), "the validator passes anything"
+
+
+def invalid(module: Path) -> bool:
+    command = ["spirv-val", "--target-env", "vulkan1.3"]
+    return subprocess.run([*command, module], env=machine(), capture_output=True, check=False).returncode != 0
+
+
+def test_an_edit_of_a_shader_rebuilds_that_one(built: Built, tell: Callable[[str], None]) -> None:
+    shader = built.sources / built.shaders[0]
+    shader.write_text(shader.read_text() + "// edited\n")
+    ran = edges(built.project)
+    tell(f"{shader.name}: {ran}")
+    assert ran == (f"shader {shader.name}",)
+    assert edges(built.project) == ()
+
+
+def users(sources: Path, include: str) -> set[str]:
+    """Return the shaders that reach an include, by reading their `#include` lines."""
+    includes = {
+        path.name: set(re.findall(r'^\s*#include\s+"([^"]+)"', path.read_text(), re.MULTILINE))
+        for path in sources.iterdir()
+        if path.suffix in (".comp", ".glsl")
+    }
+
+    def reached(name: str, seen: set[str]) -> set[str]:
+        for inner in includes.get(name, set()) - seen:
+            seen.add(inner)
+            reached(inner, seen)
+        return seen
+
+    return {name for name in includes if name.endswith(".comp") and include in reached(name, set())}
+
+
+def test_an_edit_of_an_include_rebuilds_its_users(built: Built, tell: Callable[[str], None]) -> None:
+    counts = {
+        path.name: users(built.sources, path.name) & set(built.shaders)
+        for path in built.sources.glob("*.glsl")
+    }
+    include = min((len(found), name) for name, found in counts.items() if len(found) > 1)[1]
+    path = built.sources / include
+    path.write_text(path.read_text() + "// edited\n")
+    ran = set(shader_edges(edges(built.project)))
+    tell(f"{include}: {len(ran)} of {len(built.shaders)} shaders rebuilt")
+    # A use that a variant's macros leave out is none: the compiler knows, and the text does not.
+    assert ran
+    assert ran <= counts[include]
+    assert edges(built.project) == ()
+
+
+def test_without_a_set_the_program_refuses_with_both_sides(built: Built) -> None:
+    outcome = run(ATOLL, "build", "--no-accel", where=built.project)
+    assert outcome.code == 1
+    assert "GGML001" in outcome.err
+    assert "carried: vulkan1.2" in outcome.err
