@@ -7,6 +7,7 @@ directly or through static libraries.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from atoll.diagnostics import Diagnostic
@@ -27,8 +28,11 @@ def linked_targets(manifest: Manifest) -> dict[str, tuple[str, ...]]:
     """
     found = {name: tuple(_linked(manifest, name, target)) for name, target in manifest.targets.items()}
     links = {name: names for name, names in found.items() if names}
-    for name in sorted(links):
-        _check_circle(manifest, links, name)
+    try:
+        TopologicalSorter(links).prepare()
+    except CycleError:
+        for name in sorted(links):
+            _check_circle(manifest, links, name)
     return links
 
 
@@ -95,20 +99,27 @@ def uses(manifest: Manifest, parts: Mapping[str, Part], part: Part) -> tuple[Par
     """
     if part.kind == "static":
         return ()
-    links = linked_targets(manifest)
-    inner = {name: names for name, names in links.items() if manifest.targets[name].kind is TargetKind.STATIC}
-    order: dict[str, None] = {}
-
-    def visit(name: str, known: Mapping[str, tuple[str, ...]]) -> None:
-        for other in reversed(known.get(name, ())):
-            if other not in order:
-                visit(other, inner)
-                order[other] = None
-
-    visit(part.target, links)
-    found = tuple(parts[name] for name in reversed(order))
+    found = tuple(parts[name] for name in _in_link_order(manifest, part.target))
     _check_package(manifest, part, found)
     return found
+
+
+def _in_link_order(manifest: Manifest, target: str) -> list[str]:
+    """Return what a target uses, users first. Without recursion: a chain is as long as its author likes."""
+    links = linked_targets(manifest)
+    order: dict[str, None] = {}
+    path = [(target, reversed(links.get(target, ())))]
+    while path:
+        name, rest = path[-1]
+        other = next((each for each in rest if each not in order), None)
+        if other is None:
+            path.pop()
+            order[name] = None
+            continue
+        inner = links.get(other, ()) if manifest.targets[other].kind is TargetKind.STATIC else ()
+        path.append((other, reversed(inner)))
+    del order[target]
+    return list(reversed(order))
 
 
 def _check_package(manifest: Manifest, part: Part, used: tuple[Part, ...]) -> None:
