@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from atoll.accel import PROCESSOR
 from atoll.errors import AtollError
 from atoll.plugin import Driver, Lane, Registry
 
 T = TypeVar("T")
-PROCESSOR = "cpu"
 CELLS = ("found", "payload", "devices", "can_build", "can_run")
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from atoll.build.libraries import Found, equipped
 from atoll.build.linked import linked_targets
 from atoll.build.request import BuildRequest
+from atoll.plugin import HOST as HOST
 from atoll.plugin import HostLane, LanePlan, LaneRequest, LinkRequest, Unit
 from atoll.store import PayloadRoot
-
-HOST = "host"
 
 
 @dataclass(slots=True)
@@ -120,6 +119,4 @@ class LaneRun:
 
 
 def _with_tools(request: LaneRequest, tools: Mapping[str, PayloadRoot]) -> LaneRequest:
-    from dataclasses import replace
-
     return replace(request, tools=tools)

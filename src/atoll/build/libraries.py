@@ -15,7 +15,7 @@ from atoll.build.linked import linked_targets, used_targets
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError, LaneError
 from atoll.manifest import Link, Manifest
-from atoll.plugin import FoundPackage, HostLane, LaneRequest, Unit
+from atoll.plugin import HOST, FoundPackage, HostLane, LaneRequest, Unit
 
 if TYPE_CHECKING:
     from atoll.build.laneplans import LaneRun
@@ -39,7 +39,7 @@ def find_libraries(manifest: Manifest, lanes: LaneRun) -> dict[str, tuple[FoundP
             if _asked(link) in known:
                 continue
             try:
-                known[_asked(link)] = _ask(lanes.host(), lanes.lane_request("host"), link)
+                known[_asked(link)] = _ask(lanes.host(), lanes.lane_request(HOST), link)
             except LaneError as error:
                 faults += [_where(item, name, link) for item in error.diagnostics]
         if wanted and not faults:
@@ -73,7 +73,7 @@ def equipped(manifest: Manifest, found: Found, lane: str, units: Iterable[Unit])
         target: [flag for name in (target, *used_targets(links, target)) for flag in _flags(found, name)]
         for target in (manifest.targets if found else ())
     }
-    return tuple(_equipped(unit, needed.get(unit.target, []), host=lane == "host") for unit in units)
+    return tuple(_equipped(unit, needed.get(unit.target, []), host=lane == HOST) for unit in units)
 
 
 def _flags(found: Found, target: str) -> list[str]:

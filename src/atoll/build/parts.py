@@ -203,7 +203,7 @@ def check_link_shape(
         f"the root `{root}` enters with: {', '.join(sorted({u.path for u in listed if u.root == root}))}"
         for root in roots
     ]
-    own = next((root for root in roots if root != "cpu"), "")
+    own = next((root for root in roots if root != HOST_ROOT), "")
     if roots:
         raise BuildError(
             Diagnostic(

@@ -18,6 +18,7 @@ from atoll.plugin.driver import (
 )
 from atoll.plugin.emitter import Disassembler, Emitted, Emitter, LaunchLayout, ParamField, Target
 from atoll.plugin.lane import (
+    HOST,
     DataProduct,
     FoundPackage,
     HostLane,
@@ -38,6 +39,7 @@ from atoll.plugin.reader import Blob, Member, Reader
 from atoll.plugin.registry import Registry, registry
 
 __all__ = [
+    "HOST",
     "Argument",
     "Blob",
     "BufferArgument",

@@ -201,7 +201,11 @@ class LaneStatus:
 
 
 class Lane(Protocol):
-    """A plugin that compiles one device language."""
+    """A plugin that compiles one device language.
+
+    One member may be left out and so is not listed: ``processor``, true where its units are also compiled
+    for the processor, in every build.
+    """
 
     @property
     def name(self) -> str:
@@ -300,8 +304,12 @@ class FoundPackage:
     inputs: tuple[str, ...] = ()
 
 
+#: The name of the one lane that every build has.
+HOST = "host"
+
+
 class HostLane(Lane, Protocol):
-    """The lane that also links and archives."""
+    """The lane that also links and archives; it is registered as `HOST`."""
 
     def package(self, request: LaneRequest, kind: str, name: str) -> FoundPackage:
         """Return what a library of this machine needs; `kind` is a key of `links`.
