@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Iterable, Mapping
 
@@ -37,7 +38,7 @@ def pack_block(layout: LaunchLayout, values: Mapping[str, int | float | bool]) -
     """
     block = bytearray(layout.block_bytes)
     for item in layout.fields:
-        if item.path not in values and item.path.startswith("domain."):
+        if item.path not in values and re.fullmatch(r"domain\.[0-9]", item.path):
             value: int | float | bool = EVERYTHING
         elif item.path not in values:
             given = ", ".join(sorted(values)) or "nothing"

@@ -128,8 +128,7 @@ def _quoted(text: str) -> str:
 def _value(item: ParamField, kernel: Described, params: Sequence[Parameter], domain: list[str]) -> str:
     """Return the C expression of a field of the parameter block."""
     name, _, rest = item.path.partition(".")
-    own = [param for param in kernel.params if param.name == name]
-    if name == "domain" and rest and not (own and own[0].rank):
+    if name == "domain" and rest.isdigit():  # a view of that name has `domain.offset` and so on
         return domain[int(rest)] if int(rest) < len(domain) else "1"
     names = _by_kernel_name(kernel, params)
     if not rest:

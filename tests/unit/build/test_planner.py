@@ -143,6 +143,41 @@ def test_the_package_answers_in_another_interpreter_process(tmp_path: Path) -> N
     assert said(sys.executable, "-c", CALL, env=env) == "[6.0, 12.0, 18.0] True\n"
 
 
+DOMAIN = {
+    **REGISTRY,
+    "kernels/thrice.py": """\
+import atoll
+from atoll import f32, kernel, view
+
+@kernel(block=64)
+def thrice(domain: view[f32], out: view[f32]):
+    i = atoll.global_id(0)
+    if i < domain.size:
+        out[i] = 3.0 * domain[i]
+""",
+}
+DOMAIN_CALL = """\
+from array import array
+from demo import kernels
+x, out = array("f", [1, 2, 3]), array("f", [0, 0, 0])
+kernels.use("cpu")
+kernels.thrice(x, out, over=2)
+print(list(out))
+"""
+
+
+def test_a_view_may_be_named_like_the_launchs_domain(tmp_path: Path) -> None:
+    tree = path(session(tmp_path, DOMAIN, no_accel=True)).parent
+    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(tree)}
+    assert said(sys.executable, "-c", DOMAIN_CALL, env=env) == "[3.0, 6.0, 0.0]\n"
+    code = (
+        "import numpy as np\nfrom thrice import thrice\nx = np.ones(3, np.float32); out = np.zeros_like(x)\n"
+    )
+    code += "thrice.over(2, device='cpu')(x, out); print(out.tolist())"
+    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(tmp_path / "kernels")}
+    assert said(sys.executable, "-c", code, env=env) == "[3.0, 3.0, 0.0]\n"
+
+
 def test_without_a_set_the_processors_root_is_built_alone(tmp_path: Path) -> None:
     tree = path(session(tmp_path, REGISTRY, no_accel=True))
     assert sorted(file.name for file in tree.glob("_*.so")) == ["_kernels_cpu.so"]
