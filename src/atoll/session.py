@@ -150,8 +150,9 @@ class Session:
     def manifest(self) -> Manifest:
         """The manifest with the overlays of this set, system and compiler applied, and its features on."""
         from atoll.manifest import enable
+        from atoll.manifest.merge import with_data_target
 
-        return enable(self._overlaid(self.unresolved), self.features)
+        return with_data_target(enable(self._overlaid(self.unresolved), self.features))
 
     @cached_property
     def lock(self) -> Lock:

@@ -22,7 +22,7 @@ from atoll.build.programs import Owner
 from atoll.diagnostics import Diagnostic, Severity
 from atoll.errors import AtollError, BuildError
 from atoll.manifest import Dependency, Manifest, enable, read
-from atoll.manifest.merge import LIBRARIES, Part, merge_packages
+from atoll.manifest.merge import LIBRARIES, Part, merge_packages, with_data_target
 from atoll.store import Payload, Store
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".zip", ".whl")
@@ -153,9 +153,9 @@ class _Work:
         asked = [feature for feature in table.features if feature not in package.features]
         package.features |= dict.fromkeys(table.features)
         if fresh or asked:
-            package.enabled = enable(
-                package.manifest, package.features, by=f"`[dependencies]` of {consumer}", span=table.span
-            )
+            by = f"`[dependencies]` of {consumer}"
+            enabled = enable(package.manifest, package.features, by=by, span=table.span)
+            package.enabled = with_data_target(enabled)
             package.uses = tuple(sorted(package.enabled.dependencies))
         return fresh or bool(asked)
 

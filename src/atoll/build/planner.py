@@ -16,6 +16,7 @@ from typing import Any
 
 from atoll.artifact import Fact
 from atoll.boundary import Interface
+from atoll.boundary.stored import python_imports
 from atoll.build.boundaries import (
     Scanned,
     header_path,
@@ -25,7 +26,7 @@ from atoll.build.boundaries import (
     scan_boundaries,
 )
 from atoll.build.compdb import compile_commands
-from atoll.build.datafiles import DataPlan, data_units, plan_data
+from atoll.build.datafiles import DataPlan, plan_data, python_data, side_copies
 from atoll.build.inputs import plan_inputs
 from atoll.build.laneplans import HOST, LaneRun
 from atoll.build.libraries import find_libraries, link_args, resolved
@@ -75,7 +76,7 @@ class _Work:
     units: dict[str, list[Unit]]
     interfaces: dict[str, Interface] = field(default_factory=dict)
     generated: Generated = field(default_factory=Generated)
-    data: DataPlan | None = None
+    data: DataPlan = field(default_factory=DataPlan)
     parts: list[Part] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
@@ -220,12 +221,12 @@ def _check_roots(scanned: Scanned, products: list[SourceProduct]) -> None:
 
 
 def _data(work: _Work) -> None:
-    if not work.products:
+    if not work.products and not work.request.manifest.data:
         return
     work.data = plan_data(work.request, work.products)
-    work.generated.files[work.data.header] = work.data.text
-    work.actions += [file.action for file in work.data.files]
-    work.generated.units += data_units(work.data.files, generated_includes(work.request))
+    work.generated.files |= work.data.headers
+    work.actions += work.data.actions
+    work.generated.units += work.data.units
 
 
 def _target(work: _Work, name: str, target: Target) -> None:
@@ -256,18 +257,28 @@ def _target(work: _Work, name: str, target: Target) -> None:
     work.parts += parts
     for part in parts:
         _fill(work, part, interface, roots, everything, registry=registry)
-    shipped: list[Action] = []
+    shipped = _side_files(work, parts)
     if target.kind is TargetKind.PYTHON:
         assert interface is not None
-        files, shipped = package_actions(work.request, target, interface)
+        modules, beside = python_data(work.request, work.data)
+        embedded = work.data.items.get(work.request.manifest.package.name, ())
+        imports = python_imports(item for item, _ in embedded)
+        files, tree = package_actions(work.request, target, interface, modules, beside, imports)
         work.generated.files |= files
-        work.actions += shipped
+        shipped += tree
+    work.actions += [action for action in shipped if action not in work.actions]
     made = [part.output for part in parts] + [path for action in shipped for path in action.outputs]
     work.outputs.append(output_of(work.request, name, target, tuple(made)))
 
 
 def _join_sources(work: _Work, name: str, target: Target) -> None:
     """Let the host lane compile what other lanes generated, into the root each of them names."""
+def _side_files(work: _Work, parts: tuple[Part, ...]) -> list[Action]:
+    """Return what brings side files beside the images of a target."""
+    folders = dict.fromkeys(part.output.rpartition("/")[0] for part in parts if part.kind != "static")
+    return [action for folder in folders for action in side_copies(work.data, folder)]
+
+
     mine = [product for product in work.sources if product.unit.target == name]
     if mine and target.boundary is None:
         raise BuildError(
@@ -494,5 +505,6 @@ def _resolution(work: _Work, floors: tuple[Fact, ...]) -> dict[str, Any]:
         "left_out": [
             {"target": left.target, "glob": left.glob, "reason": left.reason}
             for left in work.selection.left_out
+                *(one.path for one in work.data.tables),
         ],
     }

@@ -11,6 +11,7 @@ import click
 from atoll.cli._building import Talk
 
 if TYPE_CHECKING:
+    from atoll.build import Output
     from atoll.errors import AtollError
     from atoll.packaging import Metadata, Packed
     from atoll.session import Built, Session
@@ -62,7 +63,7 @@ def _pack(session: Session, built: Built, out: Path) -> Packed:
         out,
         declared=session.accel,
         rules=backend_rules(),
-        packages=_packages(session, [output.path for output in outputs]),
+        packages=_packages(session, [path for output in outputs for path in (output.path, *_tops(output))]),
     )
 
 
@@ -91,6 +92,13 @@ def _packages(session: Session, paths: list[str]) -> list[str]:
         if str(target.kind) == "python":
             names.update({PurePosixPath(folder).name: None for folder in target.packages})
     return list(names)
+
+
+def _tops(output: Output) -> list[str]:
+    """Return the folders directly below the tree that something of a target lies in."""
+    tree = PurePosixPath(output.path).parent
+    inside = [PurePosixPath(path) for path in output.files if PurePosixPath(path).is_relative_to(tree)]
+    return [path.relative_to(tree).parts[0] for path in inside if len(path.relative_to(tree).parts) > 1]
 
 
 def _metadata(session: Session) -> Metadata:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 from atoll.manifest.model import Boundary, LaneTable, Link, Manifest, Origin, Target, TargetKind
 
+DATA_TARGET = "@data"
+"""The archive of a package's embedded files; no authored target can be called so."""
 LIBRARIES = (TargetKind.STATIC, TargetKind.SHARED)
 
 
@@ -187,3 +189,16 @@ def _year(standard: str) -> int:
 def placed(base: str, path: str) -> str:
     """Return a path of a package as actions name it."""
     return posixpath.normpath(f"{base}/{path}") if base else path
+
+
+def with_data_target(manifest: Manifest) -> Manifest:
+    """Return the manifest with the archive of its embedded files, linked by every target that links."""
+    if not manifest.data:
+        return manifest
+    link = Link(name=DATA_TARGET)
+    targets = {
+        name: dataclasses.replace(table, links=(*table.links, link))
+        for name, table in manifest.targets.items()
+    }
+    targets[DATA_TARGET] = Target(kind=TargetKind.STATIC, sources=())
+    return dataclasses.replace(manifest, targets=targets)

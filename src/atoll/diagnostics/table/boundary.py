@@ -75,4 +75,21 @@ CODES = {
         "The accessor of an embedded file is named after the file. Two files of one folder whose names "
         "fold to one identifier cannot be told apart.",
     ),
+    "ATL0316": CodeInfo(
+        "an embedded file that is too large for its storage",
+        "A header takes 1 MiB of a file, an object 1 GiB. `auto` keeps up to 4 KiB in the header, up to "
+        "16 MiB in an object, and what is larger in a file beside the program; the accessor is the same.",
+    ),
+    "ATL0317": CodeInfo(
+        "a data table that matches no file",
+        "Every glob of `files` matches something, or an accessor that the author expects would be missing.",
+    ),
+    "ATL0318": CodeInfo(
+        "an embedded file outside its base",
+        "`base` is the folder below which folders become namespaces; a file beside it has no name.",
+    ),
+    "ATL0319": CodeInfo(
+        "an embedded namespace that hides a module",
+        "In Python the folder of a namespace would be imported in place of the boundary's module.",
+    ),
 }

@@ -48,7 +48,7 @@ CODES = {
     ),
     "ATL0583": CodeInfo(
         "a file that is not the locked one",
-        "`atoll.lock` pins the bytes of every distribution that was taken, and other bytes came under the same "
-        "name and version.",
+        "`atoll.lock` pins the bytes of every distribution that was taken, and other bytes came under the "
+        "same name and version.",
     ),
 }
