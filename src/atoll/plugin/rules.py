@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from atoll.accel import BackendRules
 from atoll.accel.words import ANY_WORD, FloorWords
 from atoll.errors import PluginError
+from atoll.plugin.lane import Lane
 from atoll.plugin.registry import Registry, registry
 
 
@@ -17,9 +18,29 @@ def backend_rules(installed: Registry | None = None) -> dict[str, BackendRules]:
         PluginError: Where a lane cannot be loaded: without it, the rules of its backends are not known.
     """
     lanes = (installed or registry()).lanes
+    return _gathered((name, lanes[name].backends) for name in lanes)
+
+
+def rules_beside(lane: str, installed: Registry | None = None) -> dict[str, BackendRules]:
+    """Return the rules that the other lanes bring, for a lane that serves backends of theirs.
+
+    A lane that cannot be loaded brings none: a project that lists it is told.
+    """
+    lanes = (installed or registry()).lanes
+    return _gathered((name, _served(lanes, name)) for name in lanes if name != lane)
+
+
+def _served(lanes: Mapping[str, Lane], name: str) -> Mapping[str, BackendRules]:
+    try:
+        return lanes[name].backends
+    except PluginError:
+        return {}
+
+
+def _gathered(served: Iterable[tuple[str, Mapping[str, BackendRules]]]) -> dict[str, BackendRules]:
     found: dict[str, BackendRules] = {}
-    for name in lanes:
-        for backend, rules in lanes[name].backends.items():
+    for name, backends in served:
+        for backend, rules in backends.items():
             if backend not in found or name == backend:
                 found[backend] = rules
     return found

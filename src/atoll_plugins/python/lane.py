@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from atoll.accel import PROCESSOR, BackendRules, DeviceFacts, Entry, Relation
-from atoll.errors import LaneError, PluginError
+from atoll.errors import LaneError
 from atoll.graph import Action, Role
 from atoll.kernels.files import twice
 from atoll.plugin import (
@@ -26,6 +26,7 @@ from atoll.plugin import (
     registry,
 )
 from atoll.plugin.options import check_options
+from atoll.plugin.rules import rules_beside
 from atoll.plugin.tools import fingerprint, output_path, python_program
 from atoll.runtime import include_folder
 from atoll.store import Payload
@@ -69,7 +70,7 @@ class PythonLane:
     @cached_property
     def backends(self) -> Mapping[str, BackendRules]:
         """The backends of the installed emitters, with the rules of the lane that knows each."""
-        rules = _rules_of_other_lanes()
+        rules = rules_beside(self.name)
         return {name: rules.get(name, OpenRules()) for name in registry().emitters if name != PROCESSOR}
 
     def payloads(self, request: LaneRequest) -> tuple[Payload, ...]:
@@ -116,22 +117,6 @@ class PythonLane:
 
 def _version() -> str:
     return ".".join(map(str, sys.version_info[:3]))
-
-
-def _rules_of_other_lanes() -> dict[str, BackendRules]:
-    found: dict[str, BackendRules] = {}
-    lanes = registry().lanes
-    for name in lanes:
-        if name == PythonLane.name:
-            continue
-        try:
-            served = lanes[name].backends
-        except PluginError:  # a project that lists that lane is told; this lane does without its rules
-            continue
-        for backend, rules in served.items():
-            if backend not in found or backend == name:
-                found[backend] = rules
-    return found
 
 
 @cache

@@ -11,7 +11,7 @@ from atoll.accel import BackendRules
 from atoll.accel.atleast import AtLeastRules
 from atoll.plugin import Lane, Registry
 from atoll.plugin.registry import Door
-from atoll.plugin.rules import backend_rules, floor_words
+from atoll.plugin.rules import backend_rules, floor_words, rules_beside
 
 
 def rules(word: str) -> AtLeastRules:
@@ -42,6 +42,15 @@ def test_without_one_the_first_lane_by_name_decides() -> None:
     first, second = rules("a"), rules("b")
     found = backend_rules(registry(alpha=FakeLane({"zed": first}), beta=FakeLane({"zed": second})))
     assert found["zed"] is first
+
+
+def test_beside_a_lane_only_the_others_count_and_a_broken_one_brings_nothing() -> None:
+    mine, other = rules("a"), rules("b")
+    installed = registry(many=FakeLane({"zed": mine}), other=FakeLane({"zed": other}))
+    installed.lanes.made.pop("other")
+    assert rules_beside("many", installed) == {}
+    installed.lanes.made["other"] = FakeLane({"zed": other})  # type: ignore[assignment]
+    assert rules_beside("many", installed) == {"zed": other}
 
 
 def test_words_are_those_that_lanes_register() -> None:

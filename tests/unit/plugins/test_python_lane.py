@@ -13,11 +13,12 @@ import pytest
 from atoll.accel import Entry, Floor, Version
 from atoll.boundary import Access
 from atoll.plugin import LaneRequest, Unit
+from atoll.plugin.rules import rules_beside
 from atoll.runtime import include_folder
 from atoll.runtime.record import MAGIC, read_records
 from atoll.testing.lanes import LANE_CHECKS, LaneCheck, run_plan
 from atoll_plugins.python.compile import entry_text, read_entry, targets
-from atoll_plugins.python.lane import PythonLane, _rules_of_other_lanes
+from atoll_plugins.python.lane import PythonLane
 from unit.plugins.lane_project import ENVIRONMENT, request, write
 
 KERNELS = """
@@ -271,7 +272,7 @@ def test_it_serves_the_backends_of_the_emitters_with_the_rules_of_the_lanes_that
     lane = PythonLane()
     assert {"cuda", "vulkan", "opencl"} <= lane.backends.keys()
     assert "cpu" not in lane.backends
-    for name, rules in _rules_of_other_lanes().items():
+    for name, rules in rules_beside("python").items():
         if name in lane.backends:
             assert type(lane.backends[name]) is type(rules)
 
