@@ -6,7 +6,7 @@ a driver is found by the root it is named like, or by the backend of what the pa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from atoll.boundary import (
@@ -165,13 +165,3 @@ def _add_unit(
 def generated_includes(request: BuildRequest) -> tuple[str, ...]:
     """Return the include folders of generated sources."""
     return (include_folder(request), str(runtime_include_folder()))
-
-
-def backends_by_root(units: Mapping[str, Iterable[Unit]], target: str) -> dict[str, set[str]]:
-    """Return for each root of a target the backends its units are compiled for."""
-    found: dict[str, set[str]] = {}
-    for unit in (unit for listed in units.values() for unit in listed):
-        if unit.target == target:
-            entry = {unit.entry.backend} if unit.entry else set()
-            found.setdefault(unit.root, set()).update(entry)
-    return found

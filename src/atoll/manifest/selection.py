@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from atoll.accel import AccelSet, BackendRules, Entry, links
-from atoll.diagnostics import Diagnostic, Severity, Span
+from atoll.diagnostics import Diagnostic, Severity
 from atoll.errors import AccelError, ManifestError
 from atoll.manifest import glob
 from atoll.manifest.document import anchored
@@ -440,8 +440,3 @@ def _why_none(accel: AccelSet, source: Source, facts: LaneFacts) -> str:
     if not any(entry.backend in facts.backends for entry in accel):
         return f"the build names none of {', '.join(sorted(facts.backends)) or 'the lane’s backends'}"
     return f"none of its archs is in the build's set: {' '.join(source.archs or ())}"
-
-
-def span_of(unit: SelectedUnit) -> Span | None:
-    """Return where the manifest names a unit."""
-    return unit.source.span

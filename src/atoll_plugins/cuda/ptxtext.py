@@ -8,7 +8,6 @@ targets in section 11.1.2.
 from __future__ import annotations
 
 import re
-import struct
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -42,12 +41,6 @@ def least_isa(arch: str) -> tuple[int, int]:
 def float_literal(value_bits: int, kind: str) -> str:
     """Return the exact literal of a float from its bits: ``0f3F800000`` or ``0d…``."""
     return f"0f{value_bits:08X}" if kind == "f32" else f"0d{value_bits:016X}"
-
-
-def float_bits(value: float, kind: str) -> int:
-    """Return the bits of a float that is exact in `kind`."""
-    code = "<f" if kind == "f32" else "<d"
-    return int.from_bytes(struct.pack(code, value), "little")
 
 
 @dataclass(slots=True)
