@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from atoll.artifact import Fact, Finding
-from atoll.plugin import Blob, Member, Reader, registry
+from atoll.plugin import Blob, Member, Reader
 from atoll_plugins.formats.elf_file import MAGIC, Elf, Section, machine_of, needed, needed_versions, parse
 from atoll_plugins.formats.libraries import of_vendor
-from atoll_plugins.formats.parse import forget
+from atoll_plugins.formats.parse import forget, installed_readers
 
 # e_machine of processors that run a host program, and what Python's platform tags call them.
 HOSTS = {
@@ -46,10 +46,6 @@ _PTX = re.compile(rb"\.version[ \t]+\d+\.\d+[ \t\r\n]+\.target[ \t]+sm_\d+[af]?\
 _VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI|GCC)_(\d+(?:\.\d+){0,3})")
 
 
-def _installed() -> Iterable[Reader]:
-    return registry().readers.values()
-
-
 class ElfReader:
     """Reads objects, shared libraries and executables of host processors.
 
@@ -59,7 +55,7 @@ class ElfReader:
 
     name = "elf"
 
-    def __init__(self, readers: Callable[[], Iterable[Reader]] = _installed) -> None:
+    def __init__(self, readers: Callable[[], Iterable[Reader]] = installed_readers) -> None:
         self._readers = readers
 
     def recognises(self, blob: Blob) -> bool:

@@ -1,14 +1,16 @@
-"""How do readers take numbers and texts out of hostile bytes? Every access is bounded or refused."""
+"""How do readers take numbers and texts out of hostile bytes, every access bounded; and who else reads?"""
 
 from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import UnreadableError
+from atoll.plugin import Reader, registry
 
 
 def broken(name: str, reason: str) -> UnreadableError:
@@ -57,6 +59,11 @@ def c_text(data: memoryview, at: int, limit: int = 4096) -> str:
         return ""
     raw = bytes(data[at : at + limit])
     return raw.split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
+
+
+def installed_readers() -> Iterable[Reader]:
+    """Return the readers that a container may ask which of its parts are theirs."""
+    return registry().readers.values()
 
 
 def forget(view: memoryview) -> None:

@@ -12,17 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from atoll.artifact import Fact, Finding
-from atoll.plugin import Blob, Member, Reader, registry
-from atoll_plugins.formats.parse import forget
+from atoll.plugin import Blob, Member, Reader
+from atoll_plugins.formats.parse import forget, installed_readers
 from atoll_plugins.wheel import zip_file
 from atoll_plugins.wheel.zip_file import ZipEntry
 
 HEAD = 4096
 IN_MEMORY = 4 << 20
-
-
-def _installed() -> Iterable[Reader]:
-    return registry().readers.values()
 
 
 class WheelReader:
@@ -34,7 +30,7 @@ class WheelReader:
 
     name = "wheel"
 
-    def __init__(self, readers: Callable[[], Iterable[Reader]] = _installed) -> None:
+    def __init__(self, readers: Callable[[], Iterable[Reader]] = installed_readers) -> None:
         self._readers = readers
 
     def recognises(self, blob: Blob) -> bool:
