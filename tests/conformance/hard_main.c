@@ -87,18 +87,36 @@ static int again(uint32_t n) {
   return atoll_run(&DRIVER, &launch) != 0 || (n == 4 && out[3] != 48);
 }
 
+/* Launch in a child of this process, and say how it went. */
+static void in_child(const char *when) {
+  int status = 0;
+  pid_t child = fork();
+  if (child == 0) {
+    (void)alarm(20);
+    _exit(again(4) ? (strstr(atoll_last_error(), "forked") ? 1 : 2) : 0);
+  }
+  waitpid(child, &status, 0);
+  printf("%s: %s\n", when, !WIFEXITED(status)           ? "stuck"
+                            : WEXITSTATUS(status) == 0 ? "right"
+                            : WEXITSTATUS(status) == 1 ? "refused"
+                                                       : "wrong");
+  fflush(stdout);
+}
+
 int main(int count, char **arguments) {
   pthread_t threads[2];
   float firsts[2] = {0, 5000};
   long wrong = 0;
-  int status = 0;
-  pid_t child;
+  atoll_device_facts facts;
+  atoll_text reason;
   FILE *file = fopen(arguments[1], "rb");
   if (file == NULL || count < 2) return 2;
   code.bytes = fread(code_bytes, 1, sizeof code_bytes - 1, file);
   fclose(file);
   if (strcmp(DRIVER.name, "cpu") == 0) code = (atoll_code){&kernel, sizeof kernel, "", "", ""};
   if (strcmp(DRIVER.name, "cuda") == 0) code.floor = "80";
+  if (DRIVER.probe(&facts, &reason)) return 3;
+  in_child("after a probe and a fork");
   for (int k = 0; k < 2; k++) pthread_create(&threads[k], NULL, work, &firsts[k]);
   for (int k = 0; k < 2; k++) {
     void *result;
@@ -114,10 +132,6 @@ int main(int count, char **arguments) {
   refuse(align_3);
   refuse(abi_99);
   printf("empty buffers: %s\n", again(0) ? atoll_last_error() : "right");
-  fflush(stdout);
-  child = fork();
-  if (child == 0) _exit(again(4) ? (strstr(atoll_last_error(), "forked") ? 1 : 2) : 0);
-  waitpid(child, &status, 0);
-  printf("after a fork: %s\n", WEXITSTATUS(status) == 0 ? "right" : WEXITSTATUS(status) == 1 ? "refused" : "wrong");
+  in_child("after a fork");
   return 0;
 }

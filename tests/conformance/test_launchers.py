@@ -287,7 +287,7 @@ def test_a_launcher_is_clean_under_sanitizers(backend: str, sanitizer: str, tmp_
     kernel.write_bytes(code(backend, tmp_path).code)
     done = subprocess.run([str(program), str(kernel)], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("threads: 0 wrong of 200")
+    assert "threads: 0 wrong of 200" in done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("backend", ["cpu", "vulkan", "opencl", "cuda"])
@@ -301,6 +301,7 @@ def test_threads_launch_at_once_and_bad_launches_are_refused(backend: str, tmp_p
     kernel.write_bytes(code(backend, tmp_path).code)
     said = programs.run(program, kernel, env=dict(os.environ)).splitlines()
     assert said == [
+        "after a probe and a fork: refused" if backend != "cpu" else "after a probe and a fork: right",
         "threads: 0 wrong of 200",
         "refused: the launch of saxpy has 0 x 1 x 1 groups of 64 x 1 x 1; none may be 0",
         "refused: the launch of saxpy has 100000000 groups of 64 in dimension 0, over 2147483647 work-items",
@@ -346,11 +347,12 @@ print("done")
 """
 
 
-def validated(command: list[str]) -> str:
+def validated(command: list[str], *, planted: bool = False) -> str:
     env = {**os.environ, "VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation"}
     env["VK_LAYER_ENABLES"] = "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT"
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+    # A planted fault is undefined behaviour: the process may end any way after the layer has spoken.
+    assert done.returncode == 0 or planted, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
@@ -372,7 +374,7 @@ def test_validation_sees_a_planted_fault(tmp_path: Path, fault: str) -> None:
     needs_validation()
     kernel = tmp_path / "code.spv"
     kernel.write_bytes(code("vulkan", tmp_path).code)
-    assert "VUID-" in validated([sys.executable, "-c", VALIDATE, str(kernel), fault])
+    assert "VUID-" in validated([sys.executable, "-c", VALIDATE, str(kernel), fault], planted=True)
 
 
 def test_the_vulkan_launcher_is_clean_under_validation(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from atoll.accel import PROCESSOR
 from atoll.plugin import (
     Argument,
     BufferArgument,
@@ -30,7 +31,7 @@ from atoll.plugin import (
 from atoll.runtime import faults
 from atoll.runtime.choose import chooser
 from atoll.runtime.pack import pack_block
-from atoll.runtime.status import DriverStatus, ask_all
+from atoll.runtime.status import DriverStatus, ask_all, is_left_behind
 
 Size = tuple[int, int, int]
 _MOST_ITEMS = 2**31 - 1
@@ -208,9 +209,12 @@ def open(name: str | None = None) -> Device:  # noqa: A001 - `atoll.open` is the
             ATOLL_DEVICE, else the first device that is not software, else the processor.
 
     Raises:
-        DeviceError: Where there is none; it lists what exists and why the rest is missing.
+        DeviceError: Where there is none; it lists what exists and why the rest is missing. Also where this
+            process was forked after the driver had been asked for its devices.
     """
     info = choose(name)
+    if info.driver != PROCESSOR and is_left_behind(info.driver):
+        raise faults.forked(info.name)
     key = info.driver, info.index
     with _lock:
         device = _open.get(key)

@@ -109,6 +109,18 @@ def closed(device: str, why: str = "it was closed") -> DeviceError:
     )
 
 
+def forked(device: str) -> DeviceError:
+    """Return the error of a device that a parent process knew before it forked."""
+    return DeviceError(
+        Diagnostic(
+            code="ATL0807",
+            message=f"{device} cannot be used in this process",
+            notes=("this process was forked after the device had been found",),
+            hint="start workers with the method `spawn`, or look for devices in the workers alone",
+        )
+    )
+
+
 def outside(device: str, asked: str, present: str) -> DeviceError:
     """Return the error of a copy that is not inside a buffer."""
     return DeviceError(

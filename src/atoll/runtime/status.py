@@ -6,6 +6,7 @@ asked on a thread of its own, and one that takes too long is reported as such.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -35,8 +36,33 @@ class DriverStatus:
     fix: str = ""
 
 
+#: What each driver answered last, and to which process.
+_told: dict[str, tuple[int, DriverStatus]] = {}
+
+
+def is_left_behind(driver: str) -> bool:
+    """Tell whether a driver reached devices in a process of which this one was forked.
+
+    What a vendor's library started there, threads for one, is not in this process: calls into it may
+    never return.
+    """
+    process, status = _told.get(driver, (os.getpid(), None))
+    return status is not None and process != os.getpid() and bool(status.devices)
+
+
 def ask(driver: Driver, name: str, seconds: float = ANSWER_SECONDS) -> DriverStatus:
-    """Return what a driver reaches; never raises, and returns in bounded time."""
+    """Return what a driver reaches; never raises, and returns in bounded time.
+
+    After a fork it is what the driver answered before, and the driver is left alone.
+    """
+    if is_left_behind(name):
+        return _told[name][1]
+    status = _ask(driver, name, seconds)
+    _told[name] = (os.getpid(), status)
+    return status
+
+
+def _ask(driver: Driver, name: str, seconds: float) -> DriverStatus:
     answers: list[DriverStatus] = []
     thread = threading.Thread(target=lambda: answers.append(_answer(driver, name)), daemon=True)
     thread.start()

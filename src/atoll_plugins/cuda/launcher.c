@@ -113,6 +113,7 @@ static int cu_choose(atoll_text *reason) {
   if (index < 0) return 1;
   cu_state.device = devices[index];
   cu_state.facts = facts[index];
+  cu_state.process = getpid();
   cu_state.chosen = 1;
   return 0;
 }
@@ -120,12 +121,12 @@ static int cu_choose(atoll_text *reason) {
 static int cu_open(atoll_text *reason) {
   CUresult code;
   if (cu_choose(reason)) return 1;
-  if (cu_state.open && cu_state.process != getpid())
-    return atoll_say(reason, "this process was forked after %s had been opened", cu_state.facts.name);
+  /* Not only an open device: what a vendor's library started when it was asked for devices stays behind too. */
+  if (cu_state.process != getpid())
+    return atoll_say(reason, "this process was forked after %s had been found", cu_state.facts.name);
   if (cu_state.open) return 0;
   code = cu.cuDevicePrimaryCtxRetain(&cu_state.context, cu_state.device);
   if (code != CUDA_SUCCESS) return cu_failed(reason, "cuDevicePrimaryCtxRetain", code);
-  cu_state.process = getpid();
   cu_state.open = 1;
   return 0;
 }

@@ -127,6 +127,7 @@ static int cl_choose(atoll_text *reason) {
   cl_state.device = devices[index];
   cl_state.options = cl_options(devices[index]);
   cl_state.facts = facts[index];
+  cl_state.process = getpid();
   cl_state.chosen = 1;
   return 0;
 }
@@ -134,8 +135,9 @@ static int cl_choose(atoll_text *reason) {
 static int cl_open(atoll_text *reason) {
   cl_int code = CL_SUCCESS;
   if (cl_choose(reason)) return 1;
-  if (cl_state.open && cl_state.process != getpid())
-    return atoll_say(reason, "this process was forked after %s had been opened", cl_state.facts.name);
+  /* Not only an open device: what a vendor's library started when it was asked for devices stays behind too. */
+  if (cl_state.process != getpid())
+    return atoll_say(reason, "this process was forked after %s had been found", cl_state.facts.name);
   if (cl_state.open) return 0;
   cl_state.context = cl.clCreateContext(NULL, 1, &cl_state.device, NULL, NULL, &code);
   if (code != CL_SUCCESS) return cl_failed(reason, "clCreateContext", code);
@@ -144,7 +146,6 @@ static int cl_open(atoll_text *reason) {
     (void)cl.clReleaseContext(cl_state.context);
     return cl_failed(reason, "clCreateCommandQueue", code);
   }
-  cl_state.process = getpid();
   cl_state.open = 1;
   return 0;
 }

@@ -174,6 +174,7 @@ static int vk_choose(atoll_text *reason) {
   if (index < 0) return 1;
   vk_state.physical = devices[index];
   vk_state.facts = facts[index];
+  vk_state.process = getpid();
   vk_state.chosen = 1;
   return 0;
 }
@@ -231,8 +232,9 @@ static int vk_open(atoll_text *reason) {
   uint32_t family = 0;
   if (vk_choose(reason)) return 1;
   if (vk_state.lost) return atoll_say(reason, "%s was lost by an earlier launch", vk_state.facts.name);
-  if (vk_state.open && vk_state.process != getpid())
-    return atoll_say(reason, "this process was forked after %s had been opened", vk_state.facts.name);
+  /* Not only an open device: what a vendor's library started when it was asked for devices stays behind too. */
+  if (vk_state.process != getpid())
+    return atoll_say(reason, "this process was forked after %s had been found", vk_state.facts.name);
   if (vk_state.open) return 0;
   vk.vkGetPhysicalDeviceProperties(vk_state.physical, &vk_state.properties);
   vk.vkGetPhysicalDeviceMemoryProperties(vk_state.physical, &vk_state.memory);
@@ -243,7 +245,6 @@ static int vk_open(atoll_text *reason) {
     vk_close();
     return 1;
   }
-  vk_state.process = getpid();
   vk_state.open = 1;
   return 0;
 }

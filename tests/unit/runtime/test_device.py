@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atoll.errors import AtollError
+from atoll.errors import AtollError, DeviceError
 from atoll.plugin import LaunchLayout, ParamField
-from atoll.runtime import Device, device, faults
+from atoll.runtime import Device, device, faults, status
+from atoll.runtime.status import ask
 from unit.runtime.fakes import CODE, MemoryDevice, MemoryDriver
 
 
@@ -33,6 +35,18 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryDriver]:
     device._chosen.cache_clear()
     yield made
     device._chosen.cache_clear()
+
+
+def test_a_device_that_the_parent_process_knew_is_refused(
+    driver: MemoryDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = ask(driver, "mem")
+    monkeypatch.setattr(status, "_told", {"mem": (os.getpid() + 1, known)})
+    for name in ("mem", None):
+        with pytest.raises(DeviceError) as caught:
+            device.open(name)
+        assert caught.value.diagnostics[0].code == "ATL0807"
+        assert "forked" in str(caught.value)
 
 
 def test_everyone_who_opens_a_device_has_the_same_one(driver: MemoryDriver) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
+from dataclasses import replace
+
+import pytest
 
 from atoll.plugin import DeviceInfo
-from atoll.runtime.status import ask, ask_all
+from atoll.runtime import status
+from atoll.runtime.status import ask, ask_all, is_left_behind
 from unit.runtime.fakes import MemoryDriver
 
 
@@ -55,3 +60,15 @@ def test_the_lowest_rank_comes_first() -> None:
     found = ask_all([("b", MemoryDriver()), ("a", MemoryDriver()), ("c", Silent())])
     assert [one.name for one in found] == ["c", "a", "b"]
     assert [len(one.devices) for one in found] == [0, 2, 2]
+
+
+def test_a_driver_that_reached_devices_before_a_fork_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = ask(MemoryDriver(), "forks")
+    assert not is_left_behind("forks")
+    monkeypatch.setattr(
+        status, "_told", {"forks": (os.getpid() + 1, here), "none": (1, replace(here, devices=()))}
+    )
+    assert is_left_behind("forks")
+    assert ask(Raises(), "forks") == here
+    assert not is_left_behind("none")
+    assert not is_left_behind("never asked")
