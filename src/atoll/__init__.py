@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from atoll.kernels.scalars import f16 as f16
     from atoll.kernels.scalars import f32 as f32
     from atoll.kernels.scalars import f64 as f64
+    from atoll.kernels.scalars import fixed as fixed
     from atoll.kernels.scalars import i8 as i8
     from atoll.kernels.scalars import i16 as i16
     from atoll.kernels.scalars import i32 as i32
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from atoll.runtime import devices as devices
     from atoll.runtime import open as open  # noqa: A004
 
-_SCALARS = "bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 view"
+_SCALARS = "bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 view fixed"
 _SURFACE = (
     "global_id local_id group_id group_size num_groups barrier shared bitcast atomic_add atomic_min "
     "atomic_max atomic_and atomic_or atomic_xor atomic_exchange atomic_compare_exchange sqrt rsqrt exp exp2 "

@@ -9,7 +9,7 @@ arguments reach a kernel. Emitters use it as ``from atoll.ir import nodes, ops``
 
 from atoll.ir import nodes, ops
 from atoll.ir.layout import LAUNCH_ABI, LaunchLayout, ParamField, layout
-from atoll.ir.module import VERSION, Kernel, LocalVariable, Module, Parameter, SharedArray
+from atoll.ir.module import VERSION, Kernel, LocalVariable, Module, Parameter, PrivateArray, SharedArray
 from atoll.ir.names import base_name, is_entry, is_reserved, kernel_symbol
 from atoll.ir.types import (
     BF16,
@@ -59,6 +59,7 @@ __all__ = [
     "ParamField",
     "Parameter",
     "Pointer",
+    "PrivateArray",
     "Scalar",
     "SharedArray",
     "Space",

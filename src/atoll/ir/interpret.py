@@ -149,6 +149,9 @@ class _Run:
         for item in self.kernel.shared:
             self.memory[item.name] = self._own(item.name, item.element, item.length, self.group_items)
 
+        for array in self.kernel.arrays:
+            self.memory[array.name] = self._own(array.name, array.element, array.length, 1)
+
     def _own(self, name: str, element: Scalar, length: int, sharing: int) -> _Array:
         """Return an array of which every `sharing` lanes have one copy."""
         copies = self.lanes // sharing

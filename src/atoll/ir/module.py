@@ -1,7 +1,7 @@
 """The root of a KIR program: a module of kernels, and what a kernel declares.
 
-Device functions are inlined by the front end: KIR 1 has no call. Names of parameters, locals and
-shared arrays share one namespace in a kernel and match ``[A-Za-z_][A-Za-z0-9_]*``; they may be
+Device functions are inlined by the front end: KIR 1 has no call. Names of parameters, locals
+and arrays share one namespace in a kernel and match ``[A-Za-z_][A-Za-z0-9_]*``; they may be
 keywords of a target's language, so emitters give them a prefix.
 """
 
@@ -49,6 +49,16 @@ class SharedArray:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class PrivateArray:
+    """Memory of one work-item; `length` elements, contents undefined at the start."""
+
+    name: str
+    element: Scalar
+    length: int
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
     """One kernel.
@@ -58,6 +68,7 @@ class Kernel:
         params: In the order of the signature.
         locals: Every local it assigns.
         shared: Its work-group memory.
+        arrays: Arrays that each work-item has for itself.
         body: Its statements.
         group: The work-group size that its launch contract fixes; zeros where any size serves.
     """
@@ -66,6 +77,7 @@ class Kernel:
     params: tuple[Parameter, ...]
     locals: tuple[LocalVariable, ...] = ()
     shared: tuple[SharedArray, ...] = ()
+    arrays: tuple[PrivateArray, ...] = ()
     body: Block = ()
     group: tuple[int, int, int] = (0, 0, 0)
     span: Span | None = field(default=None, compare=False, repr=False)

@@ -14,7 +14,7 @@ from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import CompileError
 from atoll.ir import nodes as n
 from atoll.ir import ops
-from atoll.ir.module import NAME, VERSION, Kernel, LocalVariable, Module, Parameter, SharedArray
+from atoll.ir.module import NAME, VERSION, Kernel, LocalVariable, Module, Parameter, PrivateArray, SharedArray
 from atoll.ir.types import MAX_RANK, SCALARS, Kind, Scalar, View
 
 #: The longest text, in characters, and the deepest nesting of expressions and of blocks.
@@ -152,9 +152,17 @@ class _Parser:
         z = self.integer("a size", 1 << 31)
         self.expect(")")
         self.expect("{")
-        shared, variables = self.declarations()
+        shared, arrays, variables = self.declarations()
         body = self.block_rest()
-        return Kernel(name=name, params=params, locals=variables, shared=shared, body=body, group=(x, y, z))
+        return Kernel(
+            name=name,
+            params=params,
+            locals=variables,
+            shared=shared,
+            arrays=arrays,
+            body=body,
+            group=(x, y, z),
+        )
 
     def parameters(self) -> tuple[Parameter, ...]:
         self.expect("(")
@@ -168,25 +176,32 @@ class _Parser:
             found.append(Parameter(name, self.types[name]))
         return tuple(found)
 
-    def declarations(self) -> tuple[tuple[SharedArray, ...], tuple[LocalVariable, ...]]:
-        shared: list[SharedArray] = []
+    def declarations(
+        self,
+    ) -> tuple[tuple[SharedArray, ...], tuple[PrivateArray, ...], tuple[LocalVariable, ...]]:
+        shared = tuple(SharedArray(*item) for item in self.arrays("shared"))
+        arrays = tuple(PrivateArray(*item) for item in self.arrays("array"))
         variables: list[LocalVariable] = []
-        while self.word == "shared" and NAME.fullmatch(self.following):
-            self.at += 1
-            name = self.declared(self.plain_name("a shared array's name"))
-            self.expect(":")
-            element = self.scalar()
-            self.expect("[")
-            shared.append(SharedArray(name, element, self.integer("a length", 1 << 40)))
-            self.expect("]")
-            self.types[name] = View(element)
         while self.word == "local" and NAME.fullmatch(self.following):
             self.at += 1
             name = self.declared(self.plain_name("a local's name"))
             self.expect(":")
             self.types[name] = scalar = self.scalar()
             variables.append(LocalVariable(name, scalar))
-        return tuple(shared), tuple(variables)
+        return shared, arrays, tuple(variables)
+
+    def arrays(self, word: str) -> list[tuple[str, Scalar, int]]:
+        found: list[tuple[str, Scalar, int]] = []
+        while self.word == word and NAME.fullmatch(self.following):
+            self.at += 1
+            name = self.declared(self.plain_name("an array's name"))
+            self.expect(":")
+            element = self.scalar()
+            self.expect("[")
+            found.append((name, element, self.integer("a length", 1 << 40)))
+            self.expect("]")
+            self.types[name] = View(element)
+        return found
 
     def declared(self, name: str) -> str:
         if name in self.types:
@@ -299,7 +314,7 @@ class _Parser:
         declared = self.types.get(base)
         if not isinstance(declared, View):
             self.at -= 1
-            self.fail(f"`{base}` is no declared view or shared array")
+            self.fail(f"`{base}` is no declared view or array")
         self.expect("[")
         return base, self.arguments("]"), declared.element
 

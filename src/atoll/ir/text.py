@@ -36,6 +36,8 @@ def _kernel(kernel: Kernel) -> Iterator[str]:
     yield f"kernel {kernel.name}({params}) group({', '.join(map(str, kernel.group))}) {{"
     for item in kernel.shared:
         yield f"  shared {item.name}: {item.element}[{item.length}]"
+    for array in kernel.arrays:
+        yield f"  array {array.name}: {array.element}[{array.length}]"
     for local in kernel.locals:
         yield f"  local {local.name}: {local.type}"
     yield from _block(kernel.body, "  ")

@@ -12,7 +12,7 @@ from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import CompileError
 from atoll.ir import nodes as n
 from atoll.ir import ops
-from atoll.ir.module import NAME, Kernel, Module
+from atoll.ir.module import NAME, Kernel, Module, PrivateArray, SharedArray
 from atoll.ir.names import is_reserved
 from atoll.ir.text import expression
 from atoll.ir.types import BOOL, I32, I64, MAX_RANK, Kind, Scalar, View
@@ -23,6 +23,8 @@ from atoll.ir.walk import expressions, operands
 MAX_DEPTH = 100
 #: The most faults that one refusal lists.
 MAX_FAULTS = 20
+#: The most bytes of arrays that each work-item has for itself.
+MAX_PRIVATE = 4096
 
 
 def verify(module: Module) -> Module:
@@ -55,6 +57,7 @@ class _Check:
     locals: dict[str, Scalar] = field(default_factory=dict)
     views: dict[str, View] = field(default_factory=dict)
     shared: dict[str, Scalar] = field(default_factory=dict)
+    private: set[str] = field(default_factory=set)
     #: For each loop around a place, what is defined at its breaks.
     breaks: list[list[frozenset[str]]] = field(default_factory=list)
 
@@ -73,7 +76,8 @@ class _Check:
     def declare(self) -> None:
         kernel = self.kernel
         names = [param.name for param in kernel.params]
-        names += [item.name for item in kernel.shared] + [item.name for item in kernel.locals]
+        names += [item.name for item in kernel.shared] + [item.name for item in kernel.arrays]
+        names += [item.name for item in kernel.locals]
         for name in (kernel.name, *names):
             if not NAME.fullmatch(name) or is_reserved(name):
                 self.fault(f"`{name}` is no KIR name", kernel.span)
@@ -86,7 +90,11 @@ class _Check:
                     self.fault(f"`{param.name}` cannot be a {param.type}", param.span)
             else:
                 self.scalars[param.name] = param.type
-        for item in kernel.shared:
+        self.private = {item.name for item in kernel.arrays}
+        if sum(item.length * item.element.nbytes for item in kernel.arrays) > MAX_PRIVATE:
+            self.fault(f"the arrays of a work-item take more than {MAX_PRIVATE} bytes", kernel.span)
+        arrays: list[SharedArray | PrivateArray] = [*kernel.shared, *kernel.arrays]
+        for item in arrays:
             self.shared[item.name] = item.element
             if not 1 <= item.length < 1 << 31 or item.element == BOOL:
                 self.fault(f"`{item.name}` cannot be {item.length} elements of {item.element}", item.span)
@@ -166,6 +174,8 @@ class _Check:
     def atomic(self, stmt: n.Atomic, defined: frozenset[str]) -> frozenset[str]:
         element = self.element(stmt.base, stmt.indices, defined, stmt.span)
         self.value(stmt.value, defined, element, f"an element of `{stmt.base}`")
+        if stmt.base in self.private:
+            self.fault(f"no atomic on `{stmt.base}`, which no other work-item sees", stmt.span)
         swap = stmt.op is ops.AtomicOp.COMPARE_EXCHANGE
         if swap != (stmt.expected is not None):
             self.fault("only compare_exchange has an expected value", stmt.span)
@@ -197,7 +207,7 @@ class _Check:
         elif base in self.shared:
             rank, index, element = 1, I32, self.shared[base]
         else:
-            self.fault(f"`{base}` is no view and no shared array", span)
+            self.fault(f"`{base}` is no view and no array", span)
             return None
         if len(indices) != rank:
             self.fault(f"`{base}` takes {rank} indices, not {len(indices)}", span)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args, get_origin
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaunchError
 from atoll.ir import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Scalar, View
 from atoll.ir.nodes import bits_of, value_of
+from atoll.ir.types import MAX_RANK
 from atoll.kernels.promote import literal_fits, promote
 
 Number: TypeAlias = bool | int | float
@@ -391,6 +393,40 @@ CLASSES: dict[str, type[Typed]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class FixedType:
+    """The type of an array that each work-item has for itself; calling it in a kernel makes one."""
+
+    element: Scalar
+    sizes: tuple[int, ...]
+
+    def __call__(self, *values: Any) -> Any:
+        """Return an array: zeros, one value everywhere, or every value."""
+        from atoll.kernels.surface import own_array
+
+        return own_array(self.element, self.sizes, values)
+
+
+def fixed_type(key: Any) -> FixedType:
+    """Return the type that ``fixed[f32, 4]`` names.
+
+    Raises:
+        LaunchError: Where it names none.
+    """
+    element, *sizes = key if isinstance(key, tuple) else (key,)
+    usable = isinstance(element, type) and issubclass(element, Typed) and element is not bool_
+    good = all(isinstance(size, int) and not isinstance(size, bool) and size >= 1 for size in sizes)
+    if not usable or not good or not 1 <= len(sizes) <= MAX_RANK:
+        raise LaunchError(
+            Diagnostic(
+                code="ATL0712",
+                message=f"no array of {key!r}",
+                hint="write `fixed[f32, 4]`, or `fixed[f32, 4, 4]` for two dimensions (at most 4)",
+            )
+        )
+    return FixedType(element.scalar, tuple(sizes))
+
+
 if TYPE_CHECKING:
     from typing import Generic
 
@@ -409,7 +445,26 @@ if TYPE_CHECKING:
         def __getitem__(self, index: Any) -> Any: ...
         def __setitem__(self, index: Any, value: Any) -> None: ...
         def __len__(self) -> int: ...
+
+    class fixed(Generic[T, R]):  # noqa: N801
+        """An array of one work-item as a type checker sees it; there a size is written ``Literal[4]``."""
+
+        size: i64
+        shape: tuple[i64, ...]
+
+        def __init__(self, *values: Any) -> None: ...
+        def __getitem__(self, index: Any) -> Any: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __len__(self) -> int: ...
 else:
+
+    class fixed:  # noqa: N801
+        """The type of an array that each work-item has: ``acc = fixed[f32, 4]()`` makes one of zeros."""
+
+        def __class_getitem__(cls, key: Any) -> FixedType:
+            parts = key if isinstance(key, tuple) else (key,)
+            plain = [get_args(part)[0] if get_origin(part) is Literal else part for part in parts]
+            return fixed_type(tuple(plain))
 
     class view:  # noqa: N801
         """The annotation of an array argument: ``view[f32]`` or, of two dimensions, ``view[f32, 2]``."""

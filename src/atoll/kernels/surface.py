@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaunchError
-from atoll.ir import ops
+from atoll.ir import Scalar, ops
 from atoll.ir.nodes import bits_of, value_of
 from atoll.kernels.scalars import Typed, make
 
@@ -83,6 +83,14 @@ def shared(element: type[Typed], length: int | tuple[int, ...]) -> Any:
     """
     sizes = length if isinstance(length, tuple) else (length,)
     return _item("shared").shared(element.scalar, tuple(map(int, sizes)))
+
+
+def own_array(element: Scalar, sizes: tuple[int, ...], values: tuple[Any, ...]) -> Any:
+    """Return an array of this work-item; see :class:`atoll.kernels.scalars.fixed`."""
+    from atoll.kernels.oracle.memory import OracleFixed
+
+    _item("fixed")
+    return OracleFixed(element, sizes, values)
 
 
 def bitcast(target: type[Typed], value: Any) -> Any:

@@ -59,7 +59,8 @@ def _run_group(
     shared: dict[str, list[Number | None]] = {item.name: [None] * item.length for item in kernel.shared}
     running: list[Generator[None, None, None]] = []
     for z, y, x in product(*(range(count) for count in reversed(group))):
-        item = _Item(kernel, arguments, shared, groups, group, at, (x, y, z))
+        own: dict[str, list[Number | None]] = {array.name: [None] * array.length for array in kernel.arrays}
+        item = _Item(kernel, arguments, shared | own, groups, group, at, (x, y, z))
         place = [item.ids[ops.Id.GLOBAL_ID, axis] for axis in range(3)]
         if domain is None or all(one < limit for one, limit in zip(place, domain, strict=True)):
             running.append(item.block(kernel.body))

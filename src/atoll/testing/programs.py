@@ -239,6 +239,60 @@ kernel half(a: f16, b: bf16, x: view<f16, 1>, y: view<bf16, 1>, p: view<f16, 1>,
   p[%i] = fadd(tile[xor(local_id.0, i32:1)], fmin(ftrunc.f16(%sum), f16:2.0))
 }
 """
+_PRIVATE = """kir 1
+
+kernel private(x: view<i32, 1>, y: view<i16, 1>) group(8, 1, 1) {
+  shared tile: i32[8]
+  array kept: i32[4]
+  array small: i16[3]
+  array brief: f32[2]
+  local n: i32
+  %n = i32:0
+  loop lt(%n, i32:4) {
+    kept[%n] = mul_wrap(x[sext.i64(global_id.0)], %n)
+    small[rem_floor(%n, i32:3)] = trunc.i16(kept[%n])
+  } step {
+    %n = add_wrap(%n, i32:1)
+  }
+  tile[local_id.0] = kept[rem_floor(local_id.0, i32:4)]
+  barrier work_group
+  %n = i32:0
+  loop lt(%n, i32:2) {
+    kept[add_wrap(%n, i32:1)] = add_wrap(kept[%n], tile[xor(local_id.0, i32:1)])
+    barrier work_group
+    tile[local_id.0] = kept[i32:2]
+    barrier work_group
+  } step {
+    %n = add_wrap(%n, i32:1)
+  }
+  brief[and(%n, i32:1)] = sitof.f32(kept[i32:3])
+  x[sext.i64(global_id.0)] = add_wrap(kept[i32:2], ftosi.i32(brief[i32:0]))
+  y[sext.i64(global_id.0)] = add_wrap(small[i32:0], small[i32:2])
+}
+"""
+_ARRAYS = """kir 1
+
+kernel arrays(x: view<u8, 1>, o: view<f32, 1>) group(0, 0, 0) {
+  array seen: u8[5]
+  array sums: f32[3]
+  local i: i64
+  local n: i32
+  %i = sext.i64(global_id.0)
+  %n = i32:0
+  loop lt(%n, i32:5) {
+    seen[%n] = add_wrap(x[%i], trunc.u8(%n))
+  } step {
+    %n = add_wrap(%n, i32:1)
+  }
+  sums[i32:2] = uitof.f32(seen[i32:4])
+  sums[rem_floor(zext.i32(seen[i32:1]), i32:2)] = f32:0.5
+  if lt(seen[i32:0], u8:100) {
+    o[%i] = fadd(sums[i32:2], sums[rem_floor(zext.i32(seen[i32:1]), i32:2)])
+  } else {
+    return
+  }
+}
+"""
 _ATOMICS = """kir 1
 
 kernel atomics(x: view<i32, 1>, c: view<i32, 1>, u: view<u32, 1>, s: view<f32, 1>) group(0, 0, 0) {
@@ -360,6 +414,22 @@ def _written() -> list[Program]:
                 "x": floats(*[float(rounded(F16, (n * 37 % 101 - 50) / 7)) for n in range(32)]),
                 "y": floats(*[float(rounded(BF16, n * 1.7)) for n in range(32)]),
                 "p": floats(*[0.0] * 32), "q": floats(*[0.0] * 32),
+            },
+        ),
+        Program(
+            name="private", about="arrays of a work-item, across barriers", module=_module(_PRIVATE),
+            groups=(2, 1, 1), group=(8, 1, 1),
+            arguments=lambda: {
+                "x": ints(*[n * 7919 - 60000 for n in range(16)]),
+                "y": ints(*[0] * 16),
+            },
+        ),
+        Program(
+            name="arrays", about="arrays of a work-item, narrow ones too", module=_module(_ARRAYS),
+            groups=(2, 1, 1), group=(8, 1, 1), domain=(13, 1, 1),
+            arguments=lambda: {
+                "x": ints(*[n * 23 % 256 for n in range(13)]),
+                "o": floats(*[-1.0] * 13),
             },
         ),
         Program(

@@ -100,14 +100,15 @@ def _splits(stmt: nodes.Stmt, *, shared_loop: bool) -> bool:
 
 
 def spread(kernel: Kernel, parts: tuple[Part, ...]) -> frozenset[str]:
-    """Return the locals that need a place for each work-item.
+    """Return the locals and arrays that need a place for each work-item.
 
     One segment's own locals live inside it, unless a loop of the group runs the segment again and may
     carry a value around.
     """
     seen: Counter[str] = Counter()
     _count(parts, seen, weight=1)
-    return frozenset(local.name for local in kernel.locals if seen[local.name] > 1)
+    declared = [item.name for item in kernel.locals] + [item.name for item in kernel.arrays]
+    return frozenset(name for name in declared if seen[name] > 1)
 
 
 def _count(parts: tuple[Part, ...], seen: Counter[str], weight: int) -> None:
@@ -126,11 +127,13 @@ def _count(parts: tuple[Part, ...], seen: Counter[str], weight: int) -> None:
 
 
 def names(block: nodes.Block) -> set[str]:
-    """Return the locals that statements read or assign."""
+    """Return the locals that statements read or assign, and the arrays they touch."""
     found: set[str] = set()
     for stmt in statements(block):
         if isinstance(stmt, nodes.Assign):
             found.add(stmt.local)
+        if isinstance(stmt, nodes.Store):
+            found.add(stmt.base)
         if isinstance(stmt, nodes.Atomic) and stmt.result is not None:
             found.add(stmt.result)
         for value in values(stmt):
@@ -139,7 +142,8 @@ def names(block: nodes.Block) -> set[str]:
 
 
 def _locals(expr: nodes.Expr) -> set[str]:
-    return {item.name for item in expressions(expr) if isinstance(item, nodes.Local)}
+    found = {item.name for item in expressions(expr) if isinstance(item, nodes.Local)}
+    return found | {item.base for item in expressions(expr) if isinstance(item, nodes.Load)}
 
 
 def returns(block: nodes.Block) -> bool:

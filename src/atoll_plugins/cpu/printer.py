@@ -150,6 +150,8 @@ class CpuPrinter(CPrinter):
         self.end = self.fresh("next")
         self.depth += 1
         self._declare([local.name for local in self.kernel.locals])
+        for item in self.kernel.arrays:
+            self.line(self.own_array(item))
         self.depth -= 1
         self.block(self.kernel.body)
         self._close_items()
@@ -175,6 +177,9 @@ class CpuPrinter(CPrinter):
         for local in self.kernel.locals:
             if local.name in self.spread:
                 self.line(f"{self.dialect.value(local.type)} l_{local.name}[ITEMS];")
+        for array in self.kernel.arrays:
+            if array.name in self.spread:
+                self.line(f"{self.dialect.element(array.element)} s_{array.name}[ITEMS][{array.length}];")
         if self.mortal:
             self.line("uint8_t dead[ITEMS] = {0};")
         self._parts(self.parts)
@@ -202,6 +207,9 @@ class CpuPrinter(CPrinter):
             self.line("if (dead[t]) continue;")
         own = names(segment.body) - self.spread
         self._declare([local.name for local in self.kernel.locals if local.name in own])
+        for item in self.kernel.arrays:
+            if item.name in own:
+                self.line(self.own_array(item))
         self.depth -= 1
         self.block(segment.body)
         self._close_items()
@@ -249,6 +257,10 @@ class CpuPrinter(CPrinter):
     def local(self, name: str) -> str:
         """Return a local: its own, or this work-item's place."""
         return f"l_{name}[t]" if name in self.spread else f"l_{name}"
+
+    def array(self, name: str) -> str:
+        """Return an array: the group's, or this work-item's own."""
+        return f"s_{name}[t]" if name in self.spread else f"s_{name}"
 
     def leave(self) -> None:
         """End this work-item: it is skipped in every later segment."""

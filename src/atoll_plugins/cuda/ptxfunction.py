@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from atoll.ir import BF16, BOOL, F32, I32, I64, SCALARS, U32, U64, Scalar, nodes, ops
+from atoll.ir.module import PrivateArray, SharedArray
 from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import expressions
 from atoll_plugins.cuda import ptxmaths
@@ -69,7 +70,8 @@ class Function(Lowering[str]):
         self.locals = {
             local.name: self.out.register(kind_of(wide(local.type))) for local in job.kernel.locals
         }
-        self.shared = {item.name: item.element for item in job.kernel.shared}
+        self.own = {item.name: ("shared", item.element) for item in job.kernel.shared}
+        self.own |= {item.name: ("local", item.element) for item in job.kernel.arrays}
         self.elements = dict(zip(job.layout.buffers, (view.type for view in job.kernel.views), strict=True))
         self.bases: dict[str, str] = {}
         self.loops: list[tuple[str, str]] = []
@@ -95,9 +97,10 @@ class Function(Lowering[str]):
         return lines
 
     def _memory(self) -> list[str]:
+        listed: list[SharedArray | PrivateArray] = [*self.job.kernel.shared, *self.job.kernel.arrays]
         return [
-            f"\t.shared .align 8 .b8 s_{item.name}[{item.length * item.element.nbytes}];"
-            for item in self.job.kernel.shared
+            f"\t.{self.own[item.name][0]} .align 8 .b8 s_{item.name}[{item.length * item.element.nbytes}];"
+            for item in listed
         ]
 
     def _read_bases(self) -> None:
@@ -105,7 +108,7 @@ class Function(Lowering[str]):
             address, self.bases[name] = self.out.register("b64"), self.out.register("b64")
             self.out.line(f"ld.param.u64 {address}, [b_{name}]")
             self.out.line(f"cvta.to.global.u64 {self.bases[name]}, {address}")
-        for name in self.shared:
+        for name in self.own:
             self.bases[name] = self.out.register("b32")
             self.out.line(f"mov.u32 {self.bases[name]}, s_{name}")
 
@@ -264,11 +267,11 @@ class Function(Lowering[str]):
 
     def _address(self, base: str, indices: tuple[nodes.Expr, ...]) -> tuple[str, Scalar, str]:
         """Return the space, the element and the address of an element."""
-        if base in self.shared:
-            element = self.shared[base]
+        if base in self.own:
+            space, element = self.own[base]
             index = self.held(I32, self.expression(indices[0]))
             place = self.put("b32", "mad.lo.s32", index, str(element.nbytes), self.bases[base])
-            return "shared", element, place
+            return space, element, place
         element = self.elements[base].element  # type: ignore[union-attr]
         total = self.field(f"{base}.offset")
         for axis, expr in enumerate(indices):

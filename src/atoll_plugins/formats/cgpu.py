@@ -70,9 +70,10 @@ class GpuPrinter(CPrinter):
         return ", ".join(params)
 
     def _body(self) -> None:
-        own = map(self.own_array, self.kernel.arrays)
-        for text in (*self.first(), *map(self.shared, self.kernel.shared), *own):
+        for text in (*self.first(), *map(self.shared, self.kernel.shared)):
             self.line(text)
+        for array in self.kernel.arrays:
+            self.line(self.own_array(array))
         for local in self.kernel.locals:
             self.line(f"{self.dialect.value(local.type)} l_{local.name} = 0;")
         if self.layout.has_domain:

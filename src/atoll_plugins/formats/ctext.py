@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from typing import assert_never
 
 from atoll.ir import BOOL, F32, Kernel, LaunchLayout, Scalar, nodes, ops
+from atoll.ir.module import PrivateArray
 from atoll.ir.nodes import NARROW_FLOATS
 from atoll.ir.ops import Binary, Unary
 from atoll_plugins.formats import chelpers, cnarrow
@@ -73,6 +74,14 @@ class CPrinter(ABC):
         """Return a local as an lvalue."""
         return f"l_{name}"
 
+    def array(self, name: str) -> str:
+        """Return an array that the kernel declares, shared or a work-item's own."""
+        return f"s_{name}"
+
+    def own_array(self, item: PrivateArray) -> str:
+        """Return the declaration of an array of one work-item."""
+        return f"{self.dialect.element(item.element)} s_{item.name}[{item.length}];"
+
     def field(self, path: str) -> str:
         """Return a field of the parameter block."""
         return f"p.{field_name(path)}"
@@ -126,9 +135,9 @@ class CPrinter(ABC):
         return f"(({self.dialect.value(expr.type)}){text})" if expr.type.bits < 32 else text
 
     def element(self, base: str, indices: tuple[nodes.Expr, ...]) -> str:
-        """Return an element of a view or a shared array as an lvalue."""
+        """Return an element of a view or an array as an lvalue."""
         if base not in self._ranks:
-            return f"s_{base}[{self.expression(indices[0])}]"
+            return f"{self.array(base)}[{self.expression(indices[0])}]"
         terms = [self.field(f"{base}.offset")]
         for axis, index in enumerate(indices):
             terms.append(f"{self.expression(index)} * {self.field(f'{base}.stride.{axis}')}")

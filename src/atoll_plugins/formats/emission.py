@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import CompileError
 from atoll.ir import Kernel, LaunchLayout, Module, has_barrier, layout, nodes
-from atoll.ir.module import LocalVariable, Parameter, SharedArray
+from atoll.ir.module import LocalVariable, Parameter, PrivateArray, SharedArray
 from atoll.ir.walk import expressions, statements, values
 from atoll.plugin import Target
 
 Group = tuple[int, int, int]
-Node = nodes.Expr | nodes.Stmt | Parameter | LocalVariable | SharedArray
+Node = nodes.Expr | nodes.Stmt | Parameter | LocalVariable | PrivateArray | SharedArray
 #: Why a target lacks a node, or None where it has it.
 Lacks = Callable[[Node], str | None]
 
@@ -98,7 +98,7 @@ def _lacking(kernel: Kernel, target: Target, lacks: Lacks) -> list[Diagnostic]:
 
 
 def _nodes(kernel: Kernel) -> list[Node]:
-    found: list[Node] = [*kernel.params, *kernel.shared, *kernel.locals]
+    found: list[Node] = [*kernel.params, *kernel.shared, *kernel.arrays, *kernel.locals]
     for stmt in statements(kernel.body):
         found.append(stmt)
         for value in values(stmt):

@@ -109,6 +109,7 @@ class Function(Lowering[int]):
         for local in kernel.locals:
             self.locals[local.name] = self.out.local(self.types.scalar(wide(local.type)))
             self.out.name(self.locals[local.name], local.name)
+        self.arrays |= resources.private(self.job, self.types)
         self.here = self.out.first_label
         self._read_inputs()
         if self.job.layout.has_domain:
@@ -277,7 +278,7 @@ class Function(Lowering[int]):
     def _place(self, base: str, indices: tuple[nodes.Expr, ...]) -> tuple[resources.Array, int]:
         array = self.arrays[base]
         pointer = self.out.pointer(array.storage, array.held)
-        if array.storage is StorageClass.Workgroup:
+        if array.storage in (StorageClass.Workgroup, StorageClass.Function):
             index = self.expression(indices[0])
             return array, self.out.value(Op.AccessChain, pointer, array.variable, index)
         index = self.field(f"{base}.offset")

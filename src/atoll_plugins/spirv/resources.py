@@ -176,6 +176,18 @@ def shared(job: Job, types: Types) -> dict[str, Array]:
     return found
 
 
+def private(job: Job, types: Types) -> dict[str, Array]:
+    """Declare the arrays that each work-item has, in the function under construction; narrow as in shared."""
+    found = {}
+    for item in job.kernel.arrays:
+        held = types.scalar(wide(item.element))
+        variable = types.assembler.local(types.assembler.type(Op.TypeArray, held, types.word(item.length)))
+        types.assembler.name(variable, item.name)
+        bits = max(32, item.element.bits)
+        found[item.name] = Array(variable, StorageClass.Function, item.element, held, bits, False)
+    return found
+
+
 def id_variable(types: Types, op: ops.Id) -> int:
     """Declare the built-in variable of an id: three 32-bit words."""
     assembler = types.assembler

@@ -100,3 +100,64 @@ def k(x: view[f32], o: view[i64]):
     x = np.array([1.0, -2.5, 0.0, -0.0], np.float32)
     bits = x.view(np.uint32).astype(np.int64) + (x.view(np.uint32) ^ 1).view(np.int32)
     assert everywhere(text, 4, x, np.zeros(4, np.int64)) == bits.tolist()
+
+
+def test_each_work_item_has_arrays_of_its_own() -> None:
+    text = """
+Row = fixed[i32, 3]
+
+@device
+def total(row: view[i32]) -> i32:
+    return row[0] + row[1] + row[2]
+
+@kernel
+def k(x: view[i32], o: view[i32]):
+    i = atoll.global_id(0)
+    zeros, same, each = Row(), Row(x[i]), fixed[i32, 3](1, i, x[i])
+    grid = fixed[i32, 2, 2]()
+    grid[1, -1] = 100
+    for n in range(3):
+        zeros[n] += n * i
+    o[i] = total(zeros) + total(same) + total(each) + grid[1, 1] + i32(grid.size) + i32(len(each))
+"""
+    x = np.array([5, -2, 7, 1], np.int32)
+    i = np.arange(4)
+    wanted = 3 * i + 3 * x + 1 + i + x + 100 + 4 + 3
+    assert everywhere(text, 4, x, np.zeros(4, np.int32)) == wanted.tolist()
+
+
+def test_an_array_made_in_a_loop_is_new_each_time() -> None:
+    text = """
+@kernel
+def k(o: view[i32]):
+    i = atoll.global_id(0)
+    total = 0
+    for n in range(3):
+        seen = fixed[i32, 20]()
+        seen[n] += 1
+        for m in range(20):
+            total += seen[m]
+    o[i] = total
+"""
+    assert everywhere(text, 2, np.zeros(2, np.int32)) == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "at"),
+    [
+        ("t = fixed[f32, 0]()", "ATL0712", "fixed[f32, 0]"),
+        ("t = fixed[bool_, 4]()", "ATL0712", "fixed[bool_, 4]"),
+        ("t = fixed[f32, n]()", "ATL0712", "fixed[f32, n]"),
+        ("t = fixed[f32, 2000]()", "ATL0725", "t"),
+        ("t = fixed[f32, 4](1.0, 2.0)", "ATL0725", "fixed[f32, 4](1.0, 2.0)"),
+        ("t = fixed[i32, 4](1.5)", "ATL0713", "1.5"),
+        ("x[0] = fixed[f32, 4]()[0]", "ATL0710", "fixed[f32, 4]()"),
+        ("t = fixed[i32, 4]()\natoll.atomic_add(t, 0, 1)", "ATL0725", "t"),
+        ("t = fixed[f32, 4]()\nt[4] = 1.0", "ATL0724", "4"),
+        ("if n > 0:\n    t = fixed[f32, 4]()\nx[0] = t[0]", "ATL0715", "t"),
+        ("t = 1\nt = fixed[f32, 4]()", "ATL0714", "t"),
+        ("s = t = fixed[f32, 4]()", "ATL0710", "s = t = fixed[f32, 4]()"),
+    ],
+)
+def test_what_an_array_of_a_work_item_cannot_be_is_refused(line: str, code: str, at: str) -> None:
+    refused(line, code, at)

@@ -26,7 +26,7 @@ from atoll.kernels.front.values import (
     Weak,
     described,
 )
-from atoll.kernels.scalars import CLASSES, Typed
+from atoll.kernels.scalars import CLASSES, FixedType, Typed
 
 #: Functions of `math` that a kernel may call; those that give a Python int are refused by name.
 _MATH: dict[object, ops.Math] = {
@@ -68,6 +68,8 @@ def lower_call(state: State, node: ast.Call) -> Value | None:
         return inline(state, node, target)
     if isinstance(target, type) and issubclass(target, Typed) and target is not Typed:
         return _conversion(state, node, target.scalar)
+    if isinstance(target, FixedType):
+        raise state.error("ATL0710", "an array stands alone on the right side of an assignment", node)
     handler = _handler(target)
     if handler is None:
         raise _unknown(state, node, target, name)
@@ -254,6 +256,8 @@ def _atomic(state: State, node: ast.Call, target: object) -> Value:
     place = ast.copy_location(ast.Subscript(value=items[0], slice=items[1], ctx=ast.Load()), node)
     name, indices, element = element_place(state, base, place)
     values = in_order(state, items[2:])
+    if isinstance(base, SharedValue) and base.private:
+        raise state.error("ATL0725", f"no atomic on `{name}`, which no other work-item sees", items[0])
     typed = [
         coerce(state, value, element, item, f"an element of `{name}`")
         for value, item in zip(values, items[2:], strict=True)

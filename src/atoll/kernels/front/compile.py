@@ -67,6 +67,7 @@ def compile_kernel(function: types.FunctionType, group: tuple[int, int, int] = (
         params=params,
         locals=tuple(state.locals),
         shared=tuple(state.shared),
+        arrays=tuple(state.arrays),
         body=tuple(state.out),
         group=group,
         span=span,

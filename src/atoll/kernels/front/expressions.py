@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from atoll.errors import LaunchError
 from atoll.ir import BOOL, I32, I64, Scalar, ops
 from atoll.ir import nodes as n
 from atoll.kernels.environment import MISSING, resolve
@@ -35,7 +36,7 @@ from atoll.kernels.front.values import (
     is_expression,
 )
 from atoll.kernels.promote import promote
-from atoll.kernels.scalars import Typed
+from atoll.kernels.scalars import Typed, fixed, fixed_type
 
 _BINARY: dict[type[ast.operator], tuple[str, ops.Binary | None, ops.Binary | None]] = {
     ast.Add: ("+", ops.Binary.ADD_WRAP, ops.Binary.FADD),
@@ -124,6 +125,10 @@ def _name(state: State, node: ast.Name) -> Value:
         return n.Local(binding.name, binding.type, state.span(node))
     if isinstance(binding, n.Param):
         return n.Param(binding.name, binding.type, state.span(node))
+    if isinstance(binding, SharedValue) and binding.private:
+        first = state.span(state.frame.assigned.get(name, node))
+        if state.defined is not None and binding.name not in state.defined:
+            raise _unbound(state, node, first.line, first.column)
     if binding is not None:
         return binding
     if name in state.frame.assigned:
@@ -441,6 +446,8 @@ def _conditional(state: State, node: ast.IfExp) -> Value:
 
 def _subscript(state: State, node: ast.Subscript) -> Value:
     base = lower(state, node.value)
+    if isinstance(base, Opaque) and base.object is fixed:
+        return _fixed(state, base, node)
     if isinstance(base, TupleValue):
         index = lower(state, node.slice)
         size = len(base.items)
@@ -449,6 +456,21 @@ def _subscript(state: State, node: ast.Subscript) -> Value:
         raise state.error("ATL0724", f"a tuple of {size} takes a literal index from 0 to {size - 1}", node)
     name, indices, element = element_place(state, base, node)
     return n.Load(name, indices, element, state.span(node))
+
+
+def _fixed(state: State, base: Opaque, node: ast.Subscript) -> Opaque:
+    """Return the type that ``fixed[f32, 4]`` names."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    values = [lower(state, part) for part in parts]
+    key = tuple(
+        value.value if isinstance(value, Weak) else getattr(value, "object", None) for value in values
+    )
+    try:
+        return Opaque(fixed_type(key), base.path)
+    except LaunchError as error:
+        raise state.error(
+            "ATL0712", "this names no array type", node, hint=error.diagnostics[0].hint
+        ) from error
 
 
 def element_place(state: State, base: Value, node: ast.Subscript) -> tuple[str, tuple[n.Expr, ...], Scalar]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import CompileError
-from atoll.ir import LocalVariable, Scalar, SharedArray, is_reserved
+from atoll.ir import LocalVariable, PrivateArray, Scalar, SharedArray, is_reserved
 from atoll.ir import nodes as n
 from atoll.kernels.environment import Captures
 from atoll.kernels.front.values import SharedValue, ViewValue
@@ -81,6 +81,7 @@ class State:
     captures: Captures = field(default_factory=Captures)
     locals: list[LocalVariable] = field(default_factory=list)
     shared: list[SharedArray] = field(default_factory=list)
+    arrays: list[PrivateArray] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     out: list[n.Stmt] = field(default_factory=list)
     #: The KIR locals that have a value here; None where this place is never reached.

@@ -10,6 +10,7 @@ from atoll.ir import BOOL, Scalar, ops
 from atoll.ir import nodes as n
 from atoll.kernels import surface
 from atoll.kernels.environment import resolve
+from atoll.kernels.front.arrays import assign_fixed, fixed_call
 from atoll.kernels.front.calls import lower_call, shared_array
 from atoll.kernels.front.convert import coerce, expression, note_type, strong
 from atoll.kernels.front.expressions import (
@@ -152,15 +153,16 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def _assign(state: State, stmt: ast.Assign) -> None:
-    if len(stmt.targets) == 1 and isinstance(stmt.targets[0], ast.Tuple):
-        if _all_shared(state, stmt.targets[0], stmt.value):
-            for target, source in zip(stmt.targets[0].elts, stmt.value.elts, strict=True):  # type: ignore[attr-defined]
-                _assign_shared(state, [target], source, stmt)
+    first = stmt.targets[0]
+    if len(stmt.targets) == 1 and isinstance(first, ast.Tuple):
+        if _makes_arrays(state, first, stmt.value):
+            for target, source in zip(first.elts, stmt.value.elts, strict=True):  # type: ignore[attr-defined]
+                _assign_array(state, [target], source, stmt)
             return
-        _assign_tuple(state, stmt.targets[0], stmt.value, stmt)
+        _assign_tuple(state, first, stmt.value, stmt)
         return
-    if _is_shared(state, stmt.value):
-        _assign_shared(state, stmt.targets, stmt.value, stmt)
+    if _makes_array(state, stmt.value):
+        _assign_array(state, stmt.targets, stmt.value, stmt)
         return
     value = lower(state, stmt.value)
     if len(stmt.targets) > 1 and not isinstance(value, Weak):
@@ -286,10 +288,25 @@ def _is_shared(state: State, node: ast.expr) -> bool:
     return found is surface.shared
 
 
-def _all_shared(state: State, target: ast.Tuple, source: ast.expr) -> bool:
+def _makes_array(state: State, node: ast.expr) -> bool:
+    return _is_shared(state, node) or fixed_call(state, node) is not None
+
+
+def _makes_arrays(state: State, target: ast.Tuple, source: ast.expr) -> bool:
     if not isinstance(source, ast.Tuple) or len(source.elts) != len(target.elts):
         return False
-    return all(_is_shared(state, item) for item in source.elts)
+    return all(_makes_array(state, item) for item in source.elts)
+
+
+def _assign_array(state: State, targets: list[ast.expr], call: ast.expr, stmt: ast.stmt) -> None:
+    """Give a name an array that this call makes."""
+    if len(targets) != 1:
+        raise state.error("ATL0710", "an array is assigned to one name", stmt)
+    made = fixed_call(state, call)
+    if made is not None:
+        assign_fixed(state, targets[0], call, made)
+    else:
+        _assign_shared(state, targets, call, stmt)
 
 
 def _assign_shared(state: State, targets: list[ast.expr], call: ast.expr, stmt: ast.stmt) -> None:

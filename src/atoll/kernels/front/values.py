@@ -26,11 +26,12 @@ class ViewValue:
 
 @dataclass(frozen=True, slots=True)
 class SharedValue:
-    """A shared array of the kernel, row after row in memory."""
+    """An array that the kernel makes, row after row in memory: the group's, or a work-item's own."""
 
     name: str
     element: Scalar
     sizes: tuple[int, ...]
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def described(value: Value) -> str:
         case ViewValue():
             return f"a {value.type}"
         case SharedValue():
-            return f"a shared array of {value.element}"
+            return f"{'an' if value.private else 'a shared'} array of {value.element}"
         case TupleValue():
             return "a tuple"
         case Opaque():

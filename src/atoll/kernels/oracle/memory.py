@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from atoll.ir import I64, Scalar, View
@@ -78,6 +79,8 @@ class OracleArray:
     name: str
     element: Scalar
     sizes: tuple[int, ...]
+    #: Whether no other work-item sees it.
+    private = False
 
     @property
     def size(self) -> Typed:
@@ -130,7 +133,7 @@ class OracleArray:
         from atoll.kernels.surface import running
 
         place = self.place(index)
-        if running.item is not None:
+        if running.item is not None and not self.private:
             running.item.touch(self, place, write=False)
         return self.read(place)
 
@@ -138,7 +141,7 @@ class OracleArray:
         from atoll.kernels.surface import running
 
         place = self.place(index)
-        if running.item is not None:
+        if running.item is not None and not self.private:
             running.item.touch(self, place, write=True)
         self.write(place, self.element_value(value))
 
@@ -181,6 +184,27 @@ class OracleView(OracleArray):
     def key(self, index: tuple[int, ...]) -> object:
         """Return the element's address: arguments may alias."""
         return self.first + sum(part * stride for part, stride in zip(index, self.array.strides, strict=True))
+
+
+class OracleFixed(OracleArray):
+    """An array of one work-item: zeros, one value everywhere, or every value, row after row."""
+
+    private = True
+
+    def __init__(self, element: Scalar, sizes: tuple[int, ...], values: tuple[Any, ...]) -> None:
+        self.name, self.element, self.sizes = "array", element, sizes
+        places = list(product(*map(range, sizes)))
+        given = list(values) if len(values) > 1 else [*values, 0][:1] * len(places)
+        plain = [convert(self.element_value(value), element) for value in given]
+        self.values = {place: make(element, value) for place, value in zip(places, plain, strict=True)}
+
+    def read(self, index: tuple[int, ...]) -> Typed:
+        """Return an element."""
+        return self.values[index]
+
+    def write(self, index: tuple[int, ...], value: Any) -> None:
+        """Change an element."""
+        self.values[index] = make(self.element, value)
 
 
 class OracleShared(OracleArray):
