@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from atoll.build.packages import MAX_PACKAGES
 from atoll.diagnostics import Diagnostic
 from atoll.errors import AtollError
 from unit.build.build_project import reopened
@@ -71,6 +72,16 @@ def test_a_circle_through_the_project_is_named(tmp_path: Path) -> None:
     (found,) = refused(tmp_path, {**app('one = { path = "../one" }'), **one})
     assert found.code == "ATL0546"
     assert found.notes == ("`app` depends on `one`", "`one` depends on `app`")
+
+
+def test_a_chain_as_long_as_the_bound_is_no_circle(tmp_path: Path) -> None:
+    names = [f"p{index}" for index in range(MAX_PACKAGES)]
+    chain: dict[str, str] = {}
+    for name, other in zip(names, [*names[1:], ""], strict=True):
+        more = f'[dependencies]\n{other} = {{ path = "../{other}" }}\n' if other else ""
+        chain |= library(name, more)
+    write(tmp_path, {**app('p0 = { path = "../p0" }'), **chain})
+    assert len(reopened(tmp_path / "app").packages.rows) == MAX_PACKAGES
 
 
 def test_requires_atoll_refuses_its_package_alone(tmp_path: Path) -> None:

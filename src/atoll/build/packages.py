@@ -400,17 +400,19 @@ def _refuse_circles(project: Manifest, found: Mapping[str, _Found]) -> None:
     uses = {name: package.uses for name, package in found.items()}
     uses[project.package.name] = tuple(sorted(project.dependencies))
     done: set[str] = set()
-
-    def visit(name: str, trail: tuple[str, ...]) -> None:
-        if name in trail:
-            raise BuildError(_circle([*trail[trail.index(name) :], name]))
-        if name in done:
-            return
-        for other in uses.get(name, ()):
-            visit(other, (*trail, name))
-        done.add(name)
-
-    visit(project.package.name, ())
+    # Without recursion: a chain of packages may be as long as the bound on their number.
+    trail = {project.package.name: iter(uses[project.package.name])}
+    while trail:
+        name, rest = next(reversed(trail.items()))
+        other = next((each for each in rest if each not in done), None)
+        if other is None:
+            done.add(name)
+            del trail[name]
+        elif other in trail:
+            names = list(trail)
+            raise BuildError(_circle([*names[names.index(other) :], other]))
+        else:
+            trail[other] = iter(uses.get(other, ()))
 
 
 def _circle(names: list[str]) -> Diagnostic:
