@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from atoll.plugin import DriverDevice, Emitter, registry
+from atoll.plugin import Driver, DriverDevice, Emitter, registry
+from atoll_plugins.cpu.driver import CpuDriver
 
 BACKENDS = ("cpu", "cuda", "opencl", "vulkan")
 _ICD = Path("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json")
@@ -28,7 +29,7 @@ def device(backend: str) -> Iterator[DriverDevice]:
     """Open the first device of a driver; skip where there is none, naming what is missing."""
     if _ICD.exists():
         os.environ.setdefault("VK_ICD_FILENAMES", str(_ICD))
-    driver = registry().drivers[backend]
+    driver: Driver = CpuDriver(with_llvm=False) if backend == "cpu" else registry().drivers[backend]
     if not driver.devices():
         reason, _ = driver.unavailable() or ("no device", "")
         pytest.skip(f"no {backend} device: {reason}")

@@ -38,6 +38,7 @@ Size = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class _Loaded:
+    entry: str
     function: Any
 
 
@@ -77,7 +78,7 @@ class HostDevice:
         return self.target_of
 
     def load(self, code: Emitted) -> Executable:
-        return _Loaded(self.functions[code.code])
+        return _Loaded(code.entry, self.functions[code.code])
 
     def allocate(self, nbytes: int) -> int:
         handle = max(self.buffers, default=0) + 1

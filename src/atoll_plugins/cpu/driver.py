@@ -1,6 +1,7 @@
-"""Runs kernels on the processor: C text compiled by the host's compiler, work-groups on threads.
+"""Runs kernels on the processor, work-groups on threads.
 
-Without a C compiler the interpreter takes its place (:mod:`atoll_plugins.cpu.interpreter`) and says so.
+LLVM compiles them in this process where llvmlite is installed; else the host's C compiler does; else they are
+interpreted (:mod:`atoll_plugins.cpu.interpreter`). The device's fact `driver` says which.
 The result does not depend on the number of threads: a work-group runs on one of them, in order.
 """
 
@@ -34,8 +35,10 @@ from atoll.plugin.tools import free_memory, processors
 from atoll.runtime import faults, launcher_source
 from atoll.runtime.handles import room
 from atoll.runtime.pack import pack_scalars
+from atoll_plugins.cpu import llvm
 from atoll_plugins.cpu.compile import CompilationError, Compiler, compiled, find_compiler
 from atoll_plugins.cpu.memory import HostMemory, Memory
+from atoll_plugins.llvm import compiler
 
 _HERE = Path(__file__).parent
 #: The device's name where no compiler is found.
@@ -46,43 +49,20 @@ Size = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class CpuExecutable:
-    """A compiled kernel. Its shared object stays loaded until the process ends."""
+    """A compiled kernel, and what keeps its code; a shared object stays loaded until the process ends."""
 
     entry: str
     function: Any
+    keeps: Any = None
 
 
-class CpuDevice(HostMemory):
+class ThreadedDevice(HostMemory):
     """The processor, opened: a pool of threads and the memory handed out."""
 
-    def __init__(self, info: DeviceInfo, compiler: Compiler, environment: Mapping[str, str]) -> None:
+    def __init__(self, info: DeviceInfo) -> None:
         super().__init__(info)
-        self._compiler = compiler
-        self._environment = environment
         self._threads = processors()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="atoll-cpu")
-
-    def target(self) -> Target:
-        """Return C for this machine."""
-        return Target(backend="cpu", arch=self.info.facts.arch)
-
-    def load(self, code: Emitted) -> Executable:
-        """Compile a kernel's C text, or take it from the cache."""
-        self._using()
-        try:
-            library = compiled(code.code, self._compiler, self._environment)
-            function = getattr(ctypes.CDLL(str(library)), code.entry)
-        except CompilationError as error:
-            said = f"`{self._compiler.path}` refused it"
-            raise faults.code_refused(code.entry, self.info.name, said, str(error)) from error
-        except (OSError, AttributeError) as error:
-            raise faults.code_refused(
-                code.entry, self.info.name, f"it could not be loaded: {error}"
-            ) from error
-        words = ctypes.POINTER(ctypes.c_uint32)
-        function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, words, words, ctypes.c_uint64, ctypes.c_uint64]
-        function.restype = None
-        return CpuExecutable(code.entry, function)
 
     def launch(
         self, executable: Executable, groups: Size, group: Size, arguments: tuple[Argument, ...]
@@ -116,43 +96,101 @@ class CpuDevice(HostMemory):
         self._pool.shutdown()
 
 
+class CpuDevice(ThreadedDevice):
+    """The processor through a C compiler."""
+
+    def __init__(self, info: DeviceInfo, compiler: Compiler, environment: Mapping[str, str]) -> None:
+        super().__init__(info)
+        self._compiler = compiler
+        self._environment = environment
+
+    def target(self) -> Target:
+        """Return C for this machine."""
+        return Target(backend="cpu", arch=self.info.facts.arch)
+
+    def load(self, code: Emitted) -> Executable:
+        """Compile a kernel's C text, or take it from the cache."""
+        self._using()
+        try:
+            library = compiled(code.code, self._compiler, self._environment)
+            function = getattr(ctypes.CDLL(str(library)), code.entry)
+        except CompilationError as error:
+            said = f"`{self._compiler.path}` refused it"
+            raise faults.code_refused(code.entry, self.info.name, said, str(error)) from error
+        except (OSError, AttributeError) as error:
+            raise faults.code_refused(
+                code.entry, self.info.name, f"it could not be loaded: {error}"
+            ) from error
+        return CpuExecutable(code.entry, _typed(function))
+
+
+class LlvmDevice(ThreadedDevice):
+    """The processor through LLVM."""
+
+    def target(self) -> Target:
+        """Return LLVM IR."""
+        return Target(backend="cpu", arch=llvm.ARCH)
+
+    def load(self, code: Emitted) -> Executable:
+        """Compile a kernel's LLVM IR in this process."""
+        self._using()
+        address, kept = llvm.load(code, self.info)
+        return CpuExecutable(code.entry, _typed(address), kept)
+
+
+def _typed(function: Any) -> Any:
+    words = ctypes.POINTER(ctypes.c_uint32)
+    function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, words, words, ctypes.c_uint64, ctypes.c_uint64]
+    function.restype = None
+    return function
+
+
 class CpuDriver:
     """The driver `cpu`: always the last choice."""
 
     name = "cpu"
     rank = 1000
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None, *, with_llvm: bool = True) -> None:
+        """Take the environment instead of this process's; with `with_llvm` false, llvmlite is passed over."""
         self._stated = environment
+        self._llvm = compiler.installed() if with_llvm else None
 
     @property
     def _environment(self) -> Mapping[str, str]:
         return os.environ if self._stated is None else self._stated
 
     def devices(self) -> tuple[DeviceInfo, ...]:
-        """Return the processor; without a compiler its name says ``cpu (interpreter)``."""
-        return (self._info(find_compiler(self._environment)),)
+        """Return the processor; without LLVM and a compiler its name says ``cpu (interpreter)``."""
+        return (self._info(self._compiler()),)
 
     def unavailable(self) -> tuple[str, str] | None:
         """Return None: the interpreter is always there."""
         return None
 
     def open(self, index: int) -> DriverDevice:
-        """Open the processor: with a C compiler, else with the interpreter."""
+        """Open the processor: with LLVM, else with a C compiler, else with the interpreter."""
         if index != 0:
             raise faults.no_index(self.name, index, 1)
-        compiler = find_compiler(self._environment)
-        info = self._info(compiler)
-        if compiler is not None:
-            return CpuDevice(info, compiler, dict(self._environment))
+        found = self._compiler()
+        info = self._info(found)
+        if self._llvm is not None:
+            return LlvmDevice(info)
+        if found is not None:
+            return CpuDevice(info, found, dict(self._environment))
         from atoll_plugins.cpu.interpreter import InterpreterDevice
 
         return InterpreterDevice(info)
 
-    def _info(self, compiler: Compiler | None) -> DeviceInfo:
-        if compiler is None:
+    def _compiler(self) -> Compiler | None:
+        return None if self._llvm is not None else find_compiler(self._environment)
+
+    def _info(self, found: Compiler | None) -> DeviceInfo:
+        if self._llvm is not None:
+            return _describe(processor_name(), f"LLVM through llvmlite {self._llvm}")
+        if found is None:
             return _describe(INTERPRETER, "interpreter")
-        return _describe(processor_name(), compiler.version)
+        return _describe(processor_name(), found.version)
 
     def launcher(self) -> LauncherSource | None:
         """Return the C launcher."""

@@ -6,6 +6,7 @@ from atoll.accel import Entry
 from atoll.ir import Module
 from atoll.ir.text import canonical
 from atoll.plugin import Emitted, Target
+from atoll_plugins.cpu import llvm
 from atoll_plugins.cpu.interpreter import ARCH
 from atoll_plugins.cpu.printer import CpuPrinter
 from atoll_plugins.formats.emission import Group, lacks_nothing, prepare
@@ -29,7 +30,9 @@ class CpuEmitter:
         return Target(backend="cpu", arch=arch)
 
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
-        """Return one kernel as C11; for the architecture ``kir``, the interpreter's, as KIR."""
+        """Return one kernel as C11; for ``llvm`` as LLVM IR, for ``kir`` as KIR."""
+        if target.arch == llvm.ARCH:
+            return llvm.CpuLlvmEmitter().emit(module, kernel, target, group)
         job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing)
         if target.arch == ARCH:
             return Emitted(

@@ -10,9 +10,9 @@ from atoll.ir import F64, Module, nodes
 from atoll.ir.ops import Math
 from atoll.plugin import Emitted, Target
 from atoll_plugins.cuda.ptxfunction import Function
-from atoll_plugins.cuda.ptxmaths import OFFERED
 from atoll_plugins.cuda.ptxtext import LEAST_ARCH, arch_level, least_isa
 from atoll_plugins.formats.emission import Group, Node, cannot_emit, prepare
+from atoll_plugins.formats.maths32 import OFFERED
 
 DEFAULT_ARCH = "sm_80"
 _EXACT = frozenset({Math.SQRT, Math.RSQRT, Math.FLOOR, Math.CEIL, Math.TRUNC, Math.RINT, Math.FMA})

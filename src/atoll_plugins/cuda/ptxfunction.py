@@ -13,8 +13,8 @@ from atoll.ir import BF16, BOOL, F32, I32, I64, SCALARS, U32, U64, Scalar, nodes
 from atoll.ir.module import PrivateArray, SharedArray
 from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import expressions
-from atoll_plugins.cuda import ptxmaths
 from atoll_plugins.cuda.ptxtext import PtxFunction, arch_level, float_literal
+from atoll_plugins.formats import maths32
 from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import Job
 from atoll_plugins.formats.lowering import Lowering, wide
@@ -208,7 +208,7 @@ class Function(Lowering[str]):
         return self.put(scalar.name, f"{word}.{scalar.name}", self.held(scalar, value))
 
     def maths(self, expr: nodes.MathCall, operands: list[str]) -> str:
-        """Call an instruction, or the sequence of :mod:`atoll_plugins.cuda.ptxmaths`."""
+        """Call an instruction, or the sequence of :mod:`atoll_plugins.formats.maths32`."""
         name = expr.type.name
         values = [self.held(expr.type, value) for value in operands]
         if expr.op in _ROUNDED:
@@ -220,7 +220,9 @@ class Function(Lowering[str]):
         if expr.op is Math.RSQRT:
             root = self.put(name, f"sqrt.rn.{name}", *values)
             return self.core(Core.FDIV, expr.type, self.number(expr.type, 1.0), root)
-        return ptxmaths.call(self, expr.op, values)
+        if expr.op is Math.EXP2:
+            return self.put(name, f"ex2.approx.{name}", *values)
+        return maths32.call(self, expr.op, values)
 
     def logical(self, expr: nodes.Logical) -> str:
         """Branch around the right side where it may load; else evaluate both."""

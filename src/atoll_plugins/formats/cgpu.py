@@ -1,7 +1,8 @@
 """What do the kernels of the C-like GPU languages share?
 
 Buffers are pointer parameters, the parameter block is a struct by value (docs/reference/launch-abi.md), one
-call of the function is one work-item. A language subclasses :class:`GpuPrinter` and says how it spells the rest.
+call of the function is one work-item. A language subclasses :class:`GpuPrinter` and says how it spells the
+rest.
 """
 
 from __future__ import annotations

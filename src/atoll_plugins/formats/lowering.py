@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from typing import Generic, TypeVar, assert_never
 
 from atoll.ir import BOOL, F32, I32, U32, U64, Scalar, nodes, ops
-from atoll.ir.ops import Binary, Cast, Compare, Unary
+from atoll.ir.ops import Binary, Cast, Compare, Math, Unary
 from atoll_plugins.formats import narrow
 from atoll_plugins.formats.core import DIRECT, Core
 from atoll_plugins.formats.narrow import is_narrow_float
@@ -145,6 +145,10 @@ class Lowering(ABC, Generic[V]):
     def narrow(self, scalar: Scalar, value: V) -> V:
         """Return the bits of the narrow float nearest to an f32."""
         return narrow.narrow(self, scalar, value)
+
+    def function(self, op: Math, scalar: Scalar, *operands: V) -> V:
+        """Call a maths function on values of a wide type."""
+        return self.maths(nodes.MathCall(op, tuple(nodes.const(scalar, 0.0) for _ in operands)), [*operands])
 
     def comparison(self, expr: nodes.Compare) -> V:
         """Compare two operands of one type."""

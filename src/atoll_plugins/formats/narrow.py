@@ -164,8 +164,7 @@ def maths(out: Lowering[V], expr: nodes.MathCall, operands: list[V]) -> V:
         first, second, third = (out.convert(Cast.FEXT, F32, F64, item) for item in wide)
         product = out.core(Core.FMUL, F64, first, second)
         return out.narrow(scalar, odd_of_double(out, out.core(Core.FADD, F64, product, third)))
-    call = nodes.MathCall(expr.op, tuple(nodes.const(F32, 0.0) for _ in operands))
-    return out.narrow(scalar, out.maths(call, wide))
+    return out.narrow(scalar, out.function(expr.op, F32, *wide))
 
 
 def to_narrow(out: Lowering[V], op: Cast, source: Scalar, target: Scalar, value: V) -> V:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TypeVar
 
-from atoll.ir import BOOL, U32, U64, Scalar, nodes
+from atoll.ir import BOOL, U32, U64, Scalar
 from atoll.ir.ops import Cast, Compare, Math, Unary
 from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.lowering import Lowering
@@ -59,8 +59,7 @@ def _half(out: Lowering[V], scalar: Scalar, value: V) -> V:
 
 
 def _is_whole(out: Lowering[V], scalar: Scalar, value: V) -> V:
-    truncate = nodes.MathCall(Math.TRUNC, (nodes.const(scalar, 0.0),))
-    return out.compare(Compare.EQ, scalar, out.maths(truncate, [value]), value)
+    return out.compare(Compare.EQ, scalar, out.function(Math.TRUNC, scalar, value), value)
 
 
 def _ones_and_nans(out: Lowering[V], scalar: Scalar, x: V, y: V, result: V) -> V:

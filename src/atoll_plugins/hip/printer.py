@@ -1,7 +1,8 @@
 """How does a kernel look in HIP C++?
 
 The text needs no header: it is spelled by attributes and built-ins of clang, so that hipcc, HIPRTC and a
-clang without any SDK take it. Maths beyond the built-ins is AMD's device library (``__ocml_…``), which hipcc links.
+clang without any SDK take it. Maths beyond the built-ins is AMD's device library (``__ocml_…``), which hipcc
+links.
 """
 
 from __future__ import annotations

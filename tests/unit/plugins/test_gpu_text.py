@@ -89,7 +89,7 @@ def test_nvcc_takes_cuda_cpp(
     listed = [
         one for one in chosen(whole) if whole or (arch == "sm_90" and one.name in few) or one.name == "half"
     ]
-    nvcc = cuda_payload.path / "nvidia" / "cu13" / "bin" / "nvcc"
+    nvcc = cuda_payload.root / "nvidia" / "cu13" / "bin" / "nvcc"
     for path in written("cuda-cpp", listed, tmp_path):
         command = [
             str(nvcc),
@@ -122,7 +122,7 @@ def test_contraction_stays_off_in_cuda_cpp_without_an_option(
 ) -> None:
     saxpy = [program for program in programs() if program.name == "saxpy"]
     (path,) = written("cuda-cpp", saxpy, tmp_path)
-    nvcc = cuda_payload.path / "nvidia" / "cu13" / "bin" / "nvcc"
+    nvcc = cuda_payload.root / "nvidia" / "cu13" / "bin" / "nvcc"
     accepted([str(nvcc), "-arch=sm_90", "-ptx", "-o", str(tmp_path / "o.ptx"), str(path)])
     text = (tmp_path / "o.ptx").read_text()
     assert "mul.rn.f32" in text

@@ -84,7 +84,12 @@ def same(found: Array, wanted: Array, nan: Callable[[Array], npt.NDArray[np.bool
 def nan_of(name: str) -> Callable[[Array], npt.NDArray[np.bool_]]:
     """Return the test for the bits of a NaN."""
     limit = 0x7C00 if name == "f16" else 0x7F80
-    return lambda bits: np.asarray((bits & 0x7FFF) > limit)
+
+    def is_nan(bits: Array) -> npt.NDArray[np.bool_]:
+        found: npt.NDArray[np.bool_] = (bits & 0x7FFF) > limit
+        return found
+
+    return is_nan
 
 
 def nearest(name: str, values: npt.NDArray[np.floating]) -> npt.NDArray[np.uint16]:
@@ -97,7 +102,8 @@ def nearest(name: str, values: npt.NDArray[np.floating]) -> npt.NDArray[np.uint1
 
 def _is_tiny(opened: tuple[str, DriverDevice], values: npt.NDArray[np.floating]) -> npt.NDArray[np.bool_]:
     """Return which values are below the least normal f32: a target may flush those."""
-    return (np.abs(values) < 2.0**-126) & (values != 0) & np.array(not opened[1].info.software)
+    tiny: npt.NDArray[np.bool_] = (np.abs(values) < 2.0**-126) & (values != 0)
+    return tiny & np.array(not opened[1].info.software)
 
 
 @pytest.mark.parametrize("name", ["f16", "bf16"])

@@ -22,4 +22,13 @@ CODES = {
         "no kernel of that name",
         "The module holds no kernel of the name that was asked for.",
     ),
+    "ATL0784": CodeInfo(
+        "machine code without its compiler",
+        "Machine code for this target is made by LLVM through llvmlite, which is an extra: "
+        "`pip install 'atoll[llvm]'`. Text for the same target needs nothing.",
+    ),
+    "ATL0785": CodeInfo(
+        "code that LLVM refused",
+        "LLVM did not take what the emitter wrote. That is a fault of Atoll, not of the kernel.",
+    ),
 }

@@ -1,4 +1,4 @@
-"""How is ``pow`` on f32 computed in PTX? As exp(y ln |x|) in f64, rounded once.
+"""How is ``pow`` on f32 computed where no library is? As exp(y ln |x|) in f64, rounded once.
 
 The series carry about 40 bits where f32 needs 24, so the result is within one unit of its last place.
 """
@@ -6,15 +6,17 @@ The series carry about 40 bits where f32 needs 24, so the result is within one u
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from atoll.ir import F32, F64, I64, U64
-from atoll.ir.ops import Cast, Compare, Unary
+from atoll.ir.ops import Cast, Compare, Math, Unary
 from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.powers import with_special_cases
 
 if TYPE_CHECKING:
-    from atoll_plugins.cuda.ptxfunction import Function
+    from atoll_plugins.formats.lowering import Lowering
+
+V = TypeVar("V")
 
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 #: 2 artanh(s) = 2 s (1 + s²/3 + s⁴/5 + …); |s| is at most 0.172, so nine terms leave 2**-47.
@@ -23,7 +25,7 @@ _LOG = tuple(1.0 / odd for odd in (17, 15, 13, 11, 9, 7, 5, 3, 1))
 _EXP = tuple(1.0 / math.factorial(n) for n in range(12, -1, -1))
 
 
-def power(out: Function, base: str, exponent: str) -> str:
+def power(out: Lowering[V], base: V, exponent: V) -> V:
     """Write base ** exponent and return the result."""
     size = out.convert(Cast.FEXT, F32, F64, out.float_unary(Unary.FABS, F32, base))
     turns = out.core(Core.FMUL, F64, out.convert(Cast.FEXT, F32, F64, exponent), _log(out, size))
@@ -31,14 +33,14 @@ def power(out: Function, base: str, exponent: str) -> str:
     return with_special_cases(out, F32, base, exponent, result)
 
 
-def _polynomial(out: Function, at: str, terms: tuple[float, ...]) -> str:
-    result = out.held(F64, out.number(F64, terms[0]))
+def _polynomial(out: Lowering[V], at: V, terms: tuple[float, ...]) -> V:
+    result = out.number(F64, terms[0])
     for term in terms[1:]:
-        result = out.put("f64", "fma.rn.f64", result, at, out.number(F64, term))
+        result = out.function(Math.FMA, F64, result, at, out.number(F64, term))
     return result
 
 
-def _log(out: Function, size: str) -> str:
+def _log(out: Lowering[V], size: V) -> V:
     """Return ln of a positive normal f64."""
     bits = out.convert(Cast.BITS, F64, U64, size)
     above = out.core(Core.SUB, I64, bits, out.number(I64, _SQRT_HALF_BITS))
@@ -52,18 +54,18 @@ def _log(out: Function, size: str) -> str:
     twice = out.core(Core.FADD, F64, ratio, ratio)
     part = out.core(Core.FMUL, F64, twice, _polynomial(out, square, _LOG))
     count = out.convert(Cast.SITOF, I64, F64, whole)
-    return out.put("f64", "fma.rn.f64", count, out.number(F64, math.log(2.0)), part)
+    return out.function(Math.FMA, F64, count, out.number(F64, math.log(2.0)), part)
 
 
-def _exp(out: Function, value: str) -> str:
+def _exp(out: Lowering[V], value: V) -> V:
     """Return e ** value, its argument held where an f32 is neither zero nor infinite, and a little beyond."""
     for op, limit in ((Compare.GT, 100.0), (Compare.LT, -120.0)):
         beyond = out.compare(op, F64, value, out.number(F64, limit))
         value = out.select(F64, beyond, out.number(F64, limit), value)
     turns = out.core(Core.FMUL, F64, value, out.number(F64, 1.0 / math.log(2.0)))
-    whole = out.put("f64", "cvt.rni.f64.f64", turns)
-    rest = out.put("f64", "fma.rn.f64", whole, out.number(F64, -math.log(2.0)), value)
-    count = out.put("b64", "cvt.rni.s64.f64", whole)
+    whole = out.function(Math.RINT, F64, turns)
+    rest = out.function(Math.FMA, F64, whole, out.number(F64, -math.log(2.0)), value)
+    count = out.convert(Cast.FTOSI, F64, I64, whole)
     biased = out.core(Core.ADD, I64, count, out.number(I64, 1023))
     scale = out.convert(Cast.BITS, U64, F64, out.core(Core.SHL, I64, biased, out.number(I64, 52)))
     return out.core(Core.FMUL, F64, _polynomial(out, rest, _EXP), scale)

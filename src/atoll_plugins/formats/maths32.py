@@ -1,22 +1,25 @@
-"""How are the maths functions computed that PTX has no exact or near enough instruction for?
+"""How are the maths functions of f32 computed on a machine that has no near enough instruction for them?
 
-`ex2.approx` is within 2 ulp and serves exp2; the others are reductions and polynomials in f32 (Cephes
-single precision, S. Moshier), which keep the relative error where `lg2.approx`, `sin.approx` and
-`tanh.approx` lose it. Angles are reduced in f64: right for |x| up to about 1e15.
+The machine gives exp2, the roundings and the fused multiply-add. The others here are reductions and
+polynomials in f32 (Cephes single precision, S. Moshier), which keep the relative error where PTX's
+`lg2.approx`, `sin.approx` and `tanh.approx` lose it; its `ex2.approx` is within 2 ulp. Angles are reduced in f64: right for
+|x| up to about 1e15.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from atoll.ir import F32, F64, I32, U32
-from atoll.ir.ops import Cast, Compare, Math
-from atoll_plugins.cuda.ptxpow import power
+from atoll.ir import F32, F64, I32, I64, U32
+from atoll.ir.ops import Cast, Compare, Math, Unary
 from atoll_plugins.formats.core import Core
+from atoll_plugins.formats.pow32 import power
 
 if TYPE_CHECKING:
-    from atoll_plugins.cuda.ptxfunction import Function
+    from atoll_plugins.formats.lowering import Lowering
+
+V = TypeVar("V")
 
 #: What is computed here, on f32 only.
 OFFERED = frozenset(
@@ -35,20 +38,18 @@ _HALF_PI_HIGH = math.pi / 2
 _HALF_PI_LOW = 6.123233995736766e-17
 
 
-def call(out: Function, op: Math, operands: list[str]) -> str:
+def call(out: Lowering[V], op: Math, operands: list[V]) -> V:
     """Write the sequence of a function on f32 and return its result."""
     value = operands[0]
     match op:
         case Math.EXP:
             return _exp(out, value)
-        case Math.EXP2:
-            return out.put("f32", "ex2.approx.f32", value)
         case Math.LOG:
             exponent, mantissa = _split(out, value)
             return _log_specials(out, value, _log(out, exponent, mantissa))
         case Math.LOG2:
             exponent, mantissa = _split(out, value)
-            part = _log(out, out.held(F32, out.number(F32, 0.0)), mantissa)
+            part = _log(out, out.number(F32, 0.0), mantissa)
             result = _fma(out, part, 1.0 / math.log(2.0), exponent)
             return _log_specials(out, value, result)
         case Math.SIN | Math.COS | Math.TAN:
@@ -60,35 +61,35 @@ def call(out: Function, op: Math, operands: list[str]) -> str:
     raise AssertionError(f"{op} is refused before")
 
 
-def _fma(out: Function, left: str, right: str | float, addend: str | float) -> str:
-    operands = [item if isinstance(item, str) else out.number(F32, item) for item in (left, right, addend)]
-    return out.put("f32", "fma.rn.f32", *operands)
+def _fma(out: Lowering[V], left: V, right: V | float, addend: V | float) -> V:
+    operands = [out.number(F32, item) if isinstance(item, float) else item for item in (left, right, addend)]
+    return out.function(Math.FMA, F32, *operands)
 
 
-def _polynomial(out: Function, at: str, terms: tuple[float, ...]) -> str:
-    result = out.held(F32, out.number(F32, terms[0]))
+def _polynomial(out: Lowering[V], at: V, terms: tuple[float, ...]) -> V:
+    result = out.number(F32, terms[0])
     for term in terms[1:]:
         result = _fma(out, result, at, term)
     return result
 
 
-def _exp(out: Function, value: str) -> str:
+def _exp(out: Lowering[V], value: V) -> V:
     """Return 2**t * 2**r of x = (t + r) ln 2; the two halves of 2**t keep every step in range."""
     over = out.compare(Compare.GT, F32, value, out.number(F32, 90.0))
     value = out.select(F32, over, out.number(F32, 90.0), value)
     under = out.compare(Compare.LT, F32, value, out.number(F32, -105.0))
     value = out.select(F32, under, out.number(F32, -105.0), value)
     log2_e = out.number(F32, 1.0 / math.log(2.0))
-    whole = out.put("f32", "cvt.rni.f32.f32", out.core(Core.FMUL, F32, value, log2_e))
+    whole = out.function(Math.RINT, F32, out.core(Core.FMUL, F32, value, log2_e))
     rest = _fma(out, whole, -_LN2_LOW, _fma(out, whole, -_LN2_HIGH, value))
-    power = out.put("f32", "ex2.approx.f32", out.core(Core.FMUL, F32, rest, log2_e))
-    half = out.put("f32", "cvt.rzi.f32.f32", out.core(Core.FMUL, F32, whole, out.number(F32, 0.5)))
+    power = out.function(Math.EXP2, F32, out.core(Core.FMUL, F32, rest, log2_e))
+    half = out.function(Math.TRUNC, F32, out.core(Core.FMUL, F32, whole, out.number(F32, 0.5)))
     other = out.core(Core.FSUB, F32, whole, half)
-    power = out.core(Core.FMUL, F32, power, out.put("f32", "ex2.approx.f32", half))
-    return out.core(Core.FMUL, F32, power, out.put("f32", "ex2.approx.f32", other))
+    power = out.core(Core.FMUL, F32, power, out.function(Math.EXP2, F32, half))
+    return out.core(Core.FMUL, F32, power, out.function(Math.EXP2, F32, other))
 
 
-def _split(out: Function, value: str) -> tuple[str, str]:
+def _split(out: Lowering[V], value: V) -> tuple[V, V]:
     """Return the exponent as a float and the mantissa in sqrt(1/2) … sqrt(2); denormals are scaled up."""
     small = out.compare(Compare.LT, F32, value, out.number(F32, 2.0**-126))
     scaled = out.core(Core.FMUL, F32, value, out.number(F32, 2.0**23))
@@ -102,7 +103,7 @@ def _split(out: Function, value: str) -> tuple[str, str]:
     return out.core(Core.FADD, F32, whole, shift), mantissa
 
 
-def _log(out: Function, exponent: str, mantissa: str) -> str:
+def _log(out: Lowering[V], exponent: V, mantissa: V) -> V:
     """Return exponent * ln 2 + ln mantissa."""
     above = out.core(Core.FSUB, F32, mantissa, out.number(F32, 1.0))
     square = out.core(Core.FMUL, F32, above, above)
@@ -111,7 +112,7 @@ def _log(out: Function, exponent: str, mantissa: str) -> str:
     return _fma(out, exponent, _LN2_HIGH, out.core(Core.FADD, F32, above, rest))
 
 
-def _log_specials(out: Function, value: str, result: str) -> str:
+def _log_specials(out: Lowering[V], value: V, result: V) -> V:
     """Return NaN below zero, -inf at zero, and inf and NaN themselves."""
     infinity = out.number(F32, math.inf)
     positive = out.compare(Compare.GT, F32, value, out.number(F32, 0.0))
@@ -121,14 +122,14 @@ def _log_specials(out: Function, value: str, result: str) -> str:
     return out.select(F32, positive, out.select(F32, finite, result, infinity), other)
 
 
-def _angle(out: Function, op: Math, value: str) -> str:
+def _angle(out: Lowering[V], op: Math, value: V) -> V:
     """Return sine, cosine or tangent: x = k pi/2 + r, |r| up to pi/4, the quadrant from k."""
     wide = out.convert(Cast.FEXT, F32, F64, value)
     turns = out.core(Core.FMUL, F64, wide, out.number(F64, 2.0 / math.pi))
-    whole = out.put("f64", "cvt.rni.f64.f64", turns)
-    rest = out.put("f64", "fma.rn.f64", whole, out.number(F64, -_HALF_PI_HIGH), wide)
-    rest = out.put("f64", "fma.rn.f64", whole, out.number(F64, -_HALF_PI_LOW), rest)
-    quadrant = out.put("b32", "cvt.u32.u64", out.put("b64", "cvt.rni.s64.f64", whole))
+    whole = out.function(Math.RINT, F64, turns)
+    rest = out.function(Math.FMA, F64, whole, out.number(F64, -_HALF_PI_HIGH), wide)
+    rest = out.function(Math.FMA, F64, whole, out.number(F64, -_HALF_PI_LOW), rest)
+    quadrant = out.convert(Cast.TRUNC, I64, I32, out.convert(Cast.FTOSI, F64, I64, whole))
     angle = out.convert(Cast.FTRUNC, F64, F32, rest)
     square = out.core(Core.FMUL, F32, angle, angle)
     cubic = out.core(Core.FMUL, F32, angle, square)
@@ -144,20 +145,28 @@ def _angle(out: Function, op: Math, value: str) -> str:
     result = out.select(F32, odd, *((cosine, sine) if op is Math.SIN else (sine, cosine)))
     shifted = quadrant if op is Math.SIN else out.core(Core.ADD, U32, quadrant, out.number(U32, 1))
     negative = out.differs(U32, out.core(Core.AND, U32, shifted, out.number(U32, 2)), 0)
-    return out.select(F32, negative, out.put("f32", "neg.f32", result), result)
+    return out.select(F32, negative, out.float_unary(Unary.FNEG, F32, result), result)
 
 
-def _tanh(out: Function, value: str) -> str:
+def _tanh(out: Lowering[V], value: V) -> V:
     """Return x + x**3 p(x**2) near zero, else ±(1 - 2 / (exp(2 |x|) + 1))."""
     square = out.core(Core.FMUL, F32, value, value)
     cubic = out.core(Core.FMUL, F32, out.core(Core.FMUL, F32, square, value), _polynomial(out, square, _TANH))
     near = out.core(Core.FADD, F32, cubic, value)
-    size = out.put("f32", "abs.f32", value)
+    size = out.float_unary(Unary.FABS, F32, value)
     power = _exp(out, out.core(Core.FADD, F32, size, size))
     part = out.core(
         Core.FDIV, F32, out.number(F32, 2.0), out.core(Core.FADD, F32, power, out.number(F32, 1.0))
     )
     far = out.core(Core.FSUB, F32, out.number(F32, 1.0), part)
-    signed = out.put("f32", "copysign.f32", value, far)
+    signed = _with_sign(out, value, far)
     small = out.compare(Compare.LT, F32, size, out.number(F32, 0.625))
     return out.select(F32, small, near, signed)
+
+
+def _with_sign(out: Lowering[V], sign: V, size: V) -> V:
+    """Return a value that is not negative with the sign of another one."""
+    bits = out.core(Core.AND, U32, out.convert(Cast.BITS, F32, U32, sign), out.number(U32, 1 << 31))
+    return out.convert(
+        Cast.BITS, U32, F32, out.core(Core.OR, U32, out.convert(Cast.BITS, F32, U32, size), bits)
+    )
