@@ -174,7 +174,7 @@ def _array(param: Parameter, view: View, value: Any, written: bool) -> ArrayArgu
         raise _refuse(
             param, f"an array with strides of {array.strides} bytes, no multiples of {array.itemsize}"
         )
-    if written and 0 in (s for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
+    if written and array.size and 0 in (s for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
         raise _refuse(param, "an array that repeats its elements, which the kernel would write")
     first = int(array.__array_interface__["data"][0])
     if first % array.itemsize:

@@ -324,3 +324,13 @@ def test_memory_that_overlaps_at_a_part_of_an_element_is_refused() -> None:
     raw = np.zeros(16, np.int8)
     found = refusal(kernel.over(1, device=FakeDevice()), raw[4:12].view(np.float32), raw[8:].view(np.float64))
     assert found.message == "the argument `y` overlaps another one at a part of an element"
+
+
+@pytest.mark.parametrize("shape", [(0, 6), (8, 0), (0, 0)])
+def test_an_array_without_elements_is_taken_whatever_its_strides(shape: tuple[int, int]) -> None:
+    kernel = body(
+        "i, j = atoll.global_id(1), atoll.global_id(0)\n"
+        "if i < out.shape[0] and j < out.shape[1]:\n    out[i, j] = 1.0",
+        "out: view[f32, 2]",
+    )
+    kernel.over((4, 4), device="cpu")(np.zeros(shape, np.float32))
