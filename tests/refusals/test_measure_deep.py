@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from atoll.accel import AccelSet
+from atoll.packaging import report
 from refusals.packaging_refused import said
 from unit.packaging.binaries import elf, entry, fatbin, put, zipped
 
@@ -13,3 +16,15 @@ def test_what_lies_too_deep_is_unknown(tmp_path: Path) -> None:
     for _ in range(9):
         data = zipped({"inner.zip": data})
     assert said(put(tmp_path / "a.zip", data)).code == "ATL0457"
+
+
+def test_folders_may_lie_in_one_another_as_deep_as_the_system_lets_them(tmp_path: Path) -> None:
+    here = os.open(tmp_path, os.O_DIRECTORY)
+    for _ in range(1500):
+        os.mkdir("a", dir_fd=here)
+        inner = os.open("a", os.O_DIRECTORY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(os.open("b", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    os.close(here)
+    assert report(tmp_path).measured.accel == AccelSet()

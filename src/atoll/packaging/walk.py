@@ -52,9 +52,8 @@ class Walk:
             self._broken(blob.name, error)
         except (MemoryError, TooMuch):
             raise
-        except (
-            Exception
-        ) as error:  # a foreign reader may raise anything; it is said, and the member is unknown
+        # A foreign reader may raise anything; it is said, and the member is unknown.
+        except Exception as error:
             self._unknown(blob.name, "ATL0454", f"reader `{reader.name}`: {type(error).__name__}: {error}")
 
     def _reader(self, blob: Blob) -> Reader | None:
@@ -152,14 +151,26 @@ def walk_path(path: Path, name: str, readers: Sequence[Reader], limits: Limits) 
 
 def files(folder: Path, name: str, say: Callable[[Diagnostic], None]) -> Iterator[tuple[Path, str]]:
     """Give the regular files below a folder, sorted; links are not followed, and said."""
-    for entry in sorted(os.scandir(folder), key=lambda item: item.name):
-        member = f"{name}/{entry.name}"
+    # Without recursion: folders may lie in one another as deep as the system lets them.
+    open_folders = [(name, _entries(folder))]
+    while open_folders:
+        above, rest = open_folders[-1]
+        entry = next(rest, None)
+        if entry is None:
+            open_folders.pop()
+            continue
+        member = f"{above}/{entry.name}"
         if entry.is_symlink():
             say(_link(member, Path(entry.path).readlink()))
         elif entry.is_dir():
-            yield from files(Path(entry.path), member, say)
+            open_folders.append((member, _entries(Path(entry.path))))
         elif entry.is_file():
             yield Path(entry.path), member
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(folder) as found:
+        return iter(sorted(found, key=lambda item: item.name))
 
 
 def _link(member: str, target: Path) -> Diagnostic:
