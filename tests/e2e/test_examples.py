@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from atoll.plugin import registry
 from e2e.harness import ATOLL, EXAMPLES, Outcome, copied, machine, right, run
 from e2e.sabotage import sabotage
 
@@ -41,7 +42,8 @@ class Case:
         return machine(**({"ATOLL_DEVICE": self.names} if self.names else {}))
 
 
-CPU = Case(("--no-accel",), "cpu")
+PROCESSOR = registry().drivers["cpu"].devices()[0].name
+CPU = Case(("--no-accel",), PROCESSOR)
 CUDA = ("--accel", "cuda13.0+{sm_80,sm_90} ptx>=90")
 NO_CUDA = "CUDA driver version is insufficient"
 # What runs here, each case printing the answer and then the device.
@@ -61,7 +63,7 @@ RUN = {
         Case(device="llvmpipe", names="vulkan"),
         Case(device="pthread", names="opencl"),
         Case(names="cuda", absent="the root `cuda` is not available"),
-        Case(device="cpu", names="cpu"),
+        Case(device=PROCESSOR, names="cpu"),
         CPU,
     ),
 }
@@ -156,7 +158,7 @@ def test_an_example_answers_and_names_its_device(
         pytest.param(name, case, id=f"{name}-{case.label}", marks=pytest.mark.xdist_group(name))
         for name, listed in RUN.items()
         for case in listed
-        if case.device and case is not CPU and case.device != "cpu"
+        if case.device and case is not CPU and case.device != PROCESSOR
     ],
 )
 def test_one_changed_operation_makes_the_answer_wrong(

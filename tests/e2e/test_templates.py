@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from atoll.plugin import registry
 from atoll.plugin.templates import template_names
 from e2e.harness import ATOLL, installed, machine, packed, right, run
 
@@ -24,6 +25,9 @@ def made(template: str, folder: Path) -> Path:
     return folder / NAME
 
 
+PROCESSOR = registry().drivers["cpu"].devices()[0].name
+
+
 def test_every_template_has_a_test_here() -> None:
     assert set(template_names()) == {"saxpy", "python-package", "kernels", "lane"}
 
@@ -32,7 +36,7 @@ def test_saxpy_answers_on_the_device_and_on_the_processor(
     tmp_path: Path, tell: Callable[[str], None]
 ) -> None:
     project = made("saxpy", tmp_path)
-    for option, device in (((), "llvmpipe"), (("--no-accel",), "on cpu")):
+    for option, device in (((), "llvmpipe"), (("--no-accel",), f"on {PROCESSOR}")):
         said = right(ATOLL, "run", *option, where=project).out
         tell(f"atoll run {' '.join(option)}: {said.strip()}")
         assert said.startswith(f"{ANSWER} on ")

@@ -41,6 +41,8 @@ def header(interface: Interface) -> str:
             "",
             "/* An island calls this after it ran, with the device's own name. */",
             "void atoll_ran_on(const char *device);",
+            "/* As that, where it ran on the processor: reports the processor's own name. */",
+            "void atoll_ran_on_cpu(void);",
             "",
             *declared,
             "",

@@ -220,7 +220,8 @@ class _Run:
                 if line.startswith(runner.MARK):
                     self._report(json.loads(line.removeprefix(runner.MARK)))
                 elif line.startswith("\x1d"):
-                    self.total = int(line.split("\x1d")[1].split()[1])
+                    # What turns out to need no run leaves the executor's count; the one that is shown stays.
+                    self.total = max(self.total, int(line.split("\x1d")[1].split()[1]))
                 else:
                     self.talk.append(line.rstrip("\n"))
         return process.wait()

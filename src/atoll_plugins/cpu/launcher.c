@@ -12,18 +12,9 @@ typedef struct cpu_share {
 
 static int cpu_probe(atoll_device_facts *facts, atoll_text *reason) {
   const char *asked = getenv("ATOLL_DEVICE");
-  char line[512];
-  FILE *file = fopen("/proc/cpuinfo", "r");
   (void)reason;
   memset(facts, 0, sizeof *facts);
-  while (file != NULL && facts->name[0] == 0 && fgets(line, sizeof line, file) != NULL) {
-    char *value = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
-    if (value == NULL) continue;
-    for (size_t end = strlen(value); end > 0 && isspace((unsigned char)value[end - 1]); end--) value[end - 1] = 0;
-    atoll_copy(facts->name, sizeof facts->name, value + 1 + strspn(value + 1, " "));
-  }
-  if (file != NULL) (void)fclose(file);
-  if (facts->name[0] == 0) atoll_copy(facts->name, sizeof facts->name, "processor");
+  atoll_processor_name(facts->name, sizeof facts->name);
   facts->software = 1;
   if (asked != NULL && asked[0] != 0)
     facts->named = strcmp(asked, "cpu") == 0 || strcmp(asked, "cpu:0") == 0 || strcasestr(facts->name, asked) != NULL;

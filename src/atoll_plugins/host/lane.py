@@ -5,7 +5,6 @@ Its units are not device units. Which compiler is taken is :mod:`atoll_plugins.h
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from atoll.accel import BackendRules
@@ -31,13 +30,12 @@ from atoll_plugins.host.compilers import Compiler, choose, identity, stages, too
 from atoll_plugins.host.describe import describe
 from atoll_plugins.host.linking import plan_link
 from atoll_plugins.host.modules import plan_modules
+from atoll_plugins.host.names import shown
 from atoll_plugins.host.packages import find_package
 
 OPTIONS = ("compiler", "flags")
 # Flags that would move code of ordinary units to a device: no unit, so no island.
 _OFFLOAD = ("-fopenmp-targets", "-foffload", "-stdpar", "--stdpar", "-fsycl", "--hipstdpar")
-# What the engine generates for one build; the folders say nothing that the rest of a name does not.
-_GENERATED = re.compile(r"^\.atoll/(?:build|plan)/[^/]+/")
 _UNITS = (".c", ".cc", ".cpp", ".cxx", ".cppm")
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp")
 
@@ -204,7 +202,7 @@ def _compile(
         *("-MD", "-MF", depfile, "-c", unit.path, "-o", out),
     )
     action = Action(
-        name=f"host {unit.target} {_GENERATED.sub('', unit.path)}",
+        name=f"host {unit.target} {shown(unit.path)}",
         argv=argv,
         inputs=(unit.path, *unit.force_include, *programs),
         outputs=(out,),
@@ -212,7 +210,7 @@ def _compile(
         depfile=depfile,
         env=tool_environment(request),
         key=key,
-        description=f"compile {_GENERATED.sub('', unit.path)}",
+        description=f"compile {shown(unit.path)}",
     )
     return action, ObjectProduct(path=out, unit=unit)
 

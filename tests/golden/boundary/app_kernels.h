@@ -21,6 +21,8 @@ extern "C" {
 
 /* An island calls this after it ran, with the device's own name. */
 void atoll_ran_on(const char *device);
+/* As that, where it ran on the processor: reports the processor's own name. */
+void atoll_ran_on_cpu(void);
 
 int app_saxpy(float a, const float *x, const float *y, float *out, unsigned n);
 void app_product(const double *w, const double *v, double *out, size_t rows, size_t cols);

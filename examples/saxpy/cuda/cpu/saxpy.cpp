@@ -6,6 +6,6 @@ int app_saxpy(float a, const float* x, const float* y, float* out, unsigned n) {
     for (unsigned i = 0; i < n; ++i) {
         out[i] = a * x[i] + y[i];
     }
-    atoll_ran_on("cpu");
+    atoll_ran_on_cpu();
     return 0;
 }

@@ -1,5 +1,6 @@
 /* What every root and every program that launches holds: the state of atoll_launch.h per thread. */
 #include "atoll_launch.h"
+#include <ctype.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,26 @@ static void atoll_report(const char *device) {
 ATOLL_HIDDEN void atoll_ran_on(const char *device) {
   atoll_report(device);
   atoll_keep(atoll_device_text, sizeof atoll_device_text, device);
+}
+
+ATOLL_HIDDEN void atoll_processor_name(char *out, size_t capacity) {
+  char line[512];
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  atoll_keep(out, capacity, "");
+  while (file != NULL && out[0] == 0 && fgets(line, sizeof line, file) != NULL) {
+    char *value = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
+    if (value == NULL) continue;
+    for (size_t end = strlen(value); end > 0 && isspace((unsigned char)value[end - 1]); end--) value[end - 1] = 0;
+    atoll_keep(out, capacity, value + 1 + strspn(value + 1, " "));
+  }
+  if (file != NULL) (void)fclose(file);
+  if (out[0] == 0) atoll_keep(out, capacity, "processor");
+}
+
+ATOLL_HIDDEN void atoll_ran_on_cpu(void) {
+  char name[sizeof atoll_device_text];
+  atoll_processor_name(name, sizeof name);
+  atoll_ran_on(name);
 }
 
 ATOLL_HIDDEN const char *atoll_device_name(void) { return atoll_device_text; }

@@ -93,6 +93,11 @@ typedef struct atoll_driver {
 
 /* Called by an island after it ran, with the device's own name; kept per thread. */
 ATOLL_HIDDEN void atoll_ran_on(const char *device);
+/* As atoll_ran_on, for an island that ran on the processor: reports the processor's own name, as kernels
+ * that are compiled for it do. */
+ATOLL_HIDDEN void atoll_ran_on_cpu(void);
+/* The processor's own name. */
+ATOLL_HIDDEN void atoll_processor_name(char *out, size_t capacity);
 /* What the last call on this thread reported; "" where it reported nothing. */
 ATOLL_HIDDEN const char *atoll_device_name(void);
 /* The last failure's text on this thread; "" where there was none. */
