@@ -23,7 +23,7 @@ from atoll.graph import Action, Graph, Role
 FORMAT = 1
 RECORDS = ".atoll/plan/records"
 _ENGINE = ("atoll", "atoll_plugins")
-_ENGINE_FILES = (".py", ".c", ".h")
+_ENGINE_FILES = (".py", ".c", ".h", ".txt")
 
 
 def call_key(asked: Mapping[str, Any], engine: str) -> str:

@@ -312,7 +312,9 @@ def depfile_inputs(spec: dict, made: str) -> list[str]:  # type: ignore[type-arg
     clean = list(dict.fromkeys(os.path.normpath(name) for name in found))
     if any("\n" in name for name in clean):
         raise ValueError("a name has a line break")
-    hidden = [name for name in clean if name.startswith(f"{made}/") and not speakable(name)]
+    known = set(spec["inputs"])
+    made_here = [name for name in clean if name.startswith(f"{made}/") and name not in known]
+    hidden = [name for name in made_here if not speakable(name)]
     if hidden:
         raise ValueError(f"it names a generated file that only a declared input can name: {hidden[0]}")
     write_depfile(path, clean)

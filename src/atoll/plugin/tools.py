@@ -148,6 +148,11 @@ def python_program() -> str:
     return this_python()
 
 
+def argument(path: str) -> str:
+    """Return a path as an argument that no program takes for an option: a leading dash gets ``./``."""
+    return f"./{path}" if path.startswith("-") else path
+
+
 def output_path(build: str, lane: str, *parts: str) -> str:
     """Return a path below ``{build}/{lane}/`` for an output named after a source.
 

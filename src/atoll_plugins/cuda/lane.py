@@ -16,11 +16,12 @@ from atoll.errors import LaneError
 from atoll.graph import Action, Role
 from atoll.plugin import LanePlan, LaneRequest, LaneStatus, ObjectProduct, ToolChoice, Unit, UnitKind
 from atoll.plugin.options import check_options, list_option, text_option
-from atoll.plugin.tools import fingerprint, output_path
+from atoll.plugin.tools import argument, fingerprint
 from atoll.store import Payload
 from atoll_plugins.cuda.hostbound import choose_host, read_bound
 from atoll_plugins.cuda.probe import devices_present
 from atoll_plugins.cuda.rules import CudaRules
+from atoll_plugins.cuda.shell import refuse_expanded, seen, staging
 from atoll_plugins.cuda.toolkit import (
     DRIVER_FLOORS,
     PAYLOADS,
@@ -71,9 +72,10 @@ class CudaLane:
         host, why = choose_host(bound, wanted, toolkit.version, request.environment)
         programs = _check_stages(request, toolkit, host)
         key = f"{fingerprint(programs)} {identity(host, request.environment)} {toolkit.digest}"
+        refuse_expanded(request)
         built = [_compile(request, unit, toolkit, host, key, programs) for unit in request.units]
         return LanePlan(
-            actions=tuple(action for action, _ in built),
+            actions=(*staging(request), *(action for action, _ in built)),
             objects=tuple(product for _, product in built),
             link_args=(f"-L{toolkit.libraries}", "-lcudart_static", "-lrt", "-lpthread", "-ldl"),
             tools=(
@@ -225,8 +227,8 @@ def _compile(
     key: str,
     programs: tuple[Path, ...],
 ) -> tuple[Action, ObjectProduct]:
-    out = output_path(request.build, "cuda", unit.target, unit.path) + ".o"
-    depfile = out[:-2] + ".d"
+    shown = seen(request, unit)
+    out, depfile = f"{shown.out}.o", f"{shown.out}.d"
     passed = [*(("-fPIC",) if unit.position_independent else ())]
     passed += ["-fvisibility=hidden"] if unit.hidden else []
     argv = (
@@ -244,12 +246,16 @@ def _compile(
         *(part for header in unit.force_include for part in ("-include", header)),
         *list_option("cuda", request, "flags"),
         *unit.flags,
-        *("-MD", "-MF", depfile, "-c", unit.path, "-o", out),
+        *shown.flags,
+        *("-MD", "-MF", depfile, "-c", shown.source, "-o", out),
     )
     action = Action(
         name=f"cuda {unit.target} {unit.path}",
         argv=argv,
-        inputs=(unit.path, *unit.force_include, *(str(path) for path in programs)),
+        inputs=(
+            *dict.fromkeys((unit.path, *((shown.source,) if shown.action else ()), *unit.force_include)),
+            *(str(path) for path in programs),
+        ),
         outputs=(out,),
         role=Role.OBJECT,
         depfile=depfile,
@@ -272,5 +278,5 @@ def _for_editors(request: LaneRequest, unit: Unit, toolkit: Toolkit) -> tuple[st
         *(f"-I{folder}" for folder in unit.includes),
         *(f"-D{define}" for define in unit.defines),
         *(part for header in unit.force_include for part in ("-include", header)),
-        *("-c", unit.path),
+        *("-c", argument(unit.path)),
     )

@@ -24,7 +24,7 @@ from atoll.plugin import (
     UnitKind,
 )
 from atoll.plugin.options import check_options, list_option, text_option
-from atoll.plugin.tools import output_path
+from atoll.plugin.tools import argument, output_path
 from atoll.store import Payload
 from atoll_plugins.host.compilers import Compiler, choose, identity, stages, tool_path
 from atoll_plugins.host.describe import describe
@@ -199,7 +199,7 @@ def _compile(
         *compile_flags(request, unit),
         *list_option("host", request, "flags"),
         *unit.flags,
-        *("-MD", "-MF", depfile, "-c", unit.path, "-o", out),
+        *("-MD", "-MF", depfile, "-c", argument(unit.path), "-o", out),
     )
     action = Action(
         name=f"host {unit.target} {shown(unit.path)}",

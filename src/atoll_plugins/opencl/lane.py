@@ -17,6 +17,7 @@ from atoll.graph import Action, Role
 from atoll.plugin import DataProduct, LanePlan, LaneRequest, LaneStatus, ToolChoice, Unit, UnitKind
 from atoll.plugin.options import check_options, list_option, text_option
 from atoll.plugin.tools import (
+    argument,
     ask,
     find_program,
     fingerprint,
@@ -174,7 +175,7 @@ def _text(request: LaneRequest, unit: Unit) -> tuple[Action, DataProduct]:
     action = Action(
         name=f"opencl {unit.target} {unit.path}",
         argv=(
-            *(python_program(), "-I", "-S", _INLINE, unit.path, out, f"{out}.d"),
+            *(python_program(), "-I", "-S", _INLINE, argument(unit.path), out, f"{out}.d"),
             *(f"-I{folder}" for folder in unit.includes),
             *(f"-D{define}" for define in unit.defines),
         ),
@@ -200,7 +201,7 @@ def _check(request: LaneRequest, unit: Unit, clang: Path, key: str) -> Action:
             *(f"-D{define}" for define in unit.defines),
             *list_option("opencl", request, "flags"),
             *unit.flags,
-            *("-MD", "-MF", f"{out}.d", "-emit-llvm", "-c", unit.path, "-o", out),
+            *("-MD", "-MF", f"{out}.d", "-emit-llvm", "-c", argument(unit.path), "-o", out),
         ),
         inputs=(unit.path, str(clang.resolve())),
         outputs=(out,),

@@ -27,7 +27,7 @@ from atoll.plugin import (
 )
 from atoll.plugin.options import check_options
 from atoll.plugin.rules import rules_beside
-from atoll.plugin.tools import fingerprint, output_path, python_program
+from atoll.plugin.tools import argument, fingerprint, output_path, python_program
 from atoll.runtime import include_folder
 from atoll.store import Payload
 from atoll_plugins.python.child import TIMEOUT, described, timeout_of
@@ -159,7 +159,7 @@ def _compile(
     action = Action(
         name=f"python {unit.path} for {backend}" + (f" in {unit.target}" if unit.target else ""),
         argv=(
-            *(python_program(), "-I", "-B", "-m", "atoll_plugins.python.compile", unit.path),
+            *(python_program(), "-I", "-B", "-m", "atoll_plugins.python.compile", argument(unit.path)),
             *("--root", str(request.root), "--backend", backend),
             *("--entry", entry_text(unit.entry, unit.archs), "--out", out, "--depfile", depfile),
         ),

@@ -7,6 +7,7 @@ The compiler is :mod:`atoll_plugins.spirv.compilers`; what a version of the API 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from atoll.accel import BackendRules
@@ -15,9 +16,10 @@ from atoll.errors import LaneError
 from atoll.graph import Action, Role
 from atoll.plugin import DataProduct, LanePlan, LaneRequest, LaneStatus, ToolChoice, Unit, UnitKind
 from atoll.plugin.options import check_options, list_option, text_option
-from atoll.plugin.tools import find_program, fingerprint, output_path
+from atoll.plugin.tools import argument, find_program, fingerprint, output_path
 from atoll.store import Payload
 from atoll_plugins.spirv.compilers import PAYLOAD, GlslCompiler, on_host, read_compiler, read_payload
+from atoll_plugins.spirv.tame import folder_of, tamed
 from atoll_plugins.vulkan.rules import VulkanRules
 
 OPTIONS = ("compiler", "version", "flags")
@@ -68,8 +70,11 @@ class SpirvLane:
         _check_versions(request, compiler)
         key = f"{fingerprint(compiler.programs)} {compiler.digest}"
         built = [_compile(request, unit, compiler, key) for unit in request.units]
+        copies = [
+            action for _, action in (tamed(request, unit) for unit in request.units) if action is not None
+        ]
         return LanePlan(
-            actions=tuple(action for action, _ in built),
+            actions=(*copies, *(action for action, _ in built)),
             data=tuple(product for _, product in built),
             tools=(
                 ToolChoice(
@@ -168,6 +173,9 @@ def _compile(
 ) -> tuple[Action, DataProduct]:
     out = output_path(request.build, "spirv", unit.target, unit.path) + ".spv"
     flags = list_option("spirv", request, "flags")
+    source, copied = tamed(request, unit)
+    if copied is not None:
+        unit = replace(unit, includes=(folder_of(unit), *unit.includes))
     spell = _glslang if compiler.family == "glslang" else _shaderc
     action = Action(
         name=f"spirv {unit.target} {unit.path}",
@@ -179,9 +187,9 @@ def _compile(
             *unit.flags,
             "-o",
             out,
-            unit.path,
+            argument(source),
         ),
-        inputs=(unit.path, *(str(path) for path in compiler.programs)),
+        inputs=(*dict.fromkeys((unit.path, source)), *(str(path) for path in compiler.programs)),
         outputs=(out,),
         role=Role.ARTIFACT,
         depfile=f"{out}.d",

@@ -110,4 +110,10 @@ CODES = {
         "a compiler without modules",
         "The host compiler is one whose C++ modules Atoll does not drive.",
     ),
+    "ATL0524": CodeInfo(
+        "an argument that a compiler's shell would expand",
+        "nvcc starts its stages through a shell, with its arguments between double quotes. A folder, define or "
+        "flag with `$` or a backtick would be expanded there, or run a command. Sources of such names are "
+        "compiled through a file of another name.",
+    ),
 }
