@@ -69,7 +69,7 @@ def test_a_package_that_cmake_does_not_find(tmp_path: Path) -> None:
     needs("cmake")
     (found,) = refused(tmp_path, '{ cmake = "nosuch" }', CMAKE_PREFIX_PATH="/nowhere")
     assert found.code == "ATL0569"
-    assert found.message == "CMake does not find the package `nosuch`"
+    assert found.message == "CMake cannot bring the package `nosuch`"
     assert found.notes[0] == 'asked by: `links` of the target `demo`, { cmake = "nosuch" }'
     assert "nosuchConfig.cmake" in found.notes[1]
     assert found.notes[2] == "CMAKE_PREFIX_PATH is: /nowhere"

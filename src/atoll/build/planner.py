@@ -28,9 +28,10 @@ from atoll.build.boundaries import (
 from atoll.build.compdb import compile_commands
 from atoll.build.datafiles import DataPlan, plan_data, python_data, side_copies
 from atoll.build.inputs import plan_inputs
+from atoll.build.install import Library, install
 from atoll.build.laneplans import HOST, LaneRun
 from atoll.build.libraries import find_libraries, link_args, resolved
-from atoll.build.linked import run_paths, uses
+from atoll.build.linked import linked_targets, run_paths, uses
 from atoll.build.packagetree import package_actions
 from atoll.build.parts import (
     MODULE,
@@ -112,6 +113,7 @@ def plan(request: BuildRequest) -> BuildPlan:
     _compile_host(work)
     for part in work.parts:
         _link(work, part)
+    _install(work)
     return _finish(work)
 
 
@@ -271,14 +273,14 @@ def _target(work: _Work, name: str, target: Target) -> None:
     work.outputs.append(output_of(work.request, name, target, tuple(made)))
 
 
-def _join_sources(work: _Work, name: str, target: Target) -> None:
-    """Let the host lane compile what other lanes generated, into the root each of them names."""
 def _side_files(work: _Work, parts: tuple[Part, ...]) -> list[Action]:
     """Return what brings side files beside the images of a target."""
     folders = dict.fromkeys(part.output.rpartition("/")[0] for part in parts if part.kind != "static")
     return [action for folder in folders for action in side_copies(work.data, folder)]
 
 
+def _join_sources(work: _Work, name: str, target: Target) -> None:
+    """Let the host lane compile what other lanes generated, into the root each of them names."""
     mine = [product for product in work.sources if product.unit.target == name]
     if mine and target.boundary is None:
         raise BuildError(
@@ -412,6 +414,43 @@ def _link(work: _Work, part: Part) -> None:
     )
 
 
+def _install(work: _Work) -> None:
+    """Lay out what other projects use of the libraries; a library's files are made with it."""
+    libraries = [part for part in work.parts if part.kind in ("static", "shared") and not part.root]
+    for part in libraries:
+        files, actions = install(work.request, _library(work, part))
+        work.generated.files |= files
+        work.actions += actions
+        made = tuple(path for action in actions for path in action.outputs)
+        work.outputs = [
+            replace(output, files=(*output.files, *made)) if output.target == part.target else output
+            for output in work.outputs
+        ]
+
+
+def _library(work: _Work, part: Part) -> Library:
+    target = work.request.manifest.targets[part.target]
+    objects = _objects(work, part)
+    scanned = work.boundaries.get(target.boundary or "")
+    words = (
+        *part.libraries,
+        *_lane_args(work, objects),
+        *work.generated.libraries.get(part.output, ()),
+    )
+    tools = work.lanes.host().describe(work.lanes.lane_request(HOST))
+    plain = all(product.unit.path.endswith(".c") for product in objects)
+    return Library(
+        part=part,
+        target=target,
+        header=header_path(work.request, scanned) if scanned is not None else "",
+        headers=work.selection.headers,
+        words=words,
+        packages=work.lanes.packages.get(part.target, ()),
+        uses=linked_targets(work.request.manifest).get(part.target, ()),
+        runtime="" if plain else tools.cxx_library.partition(" ")[0].removeprefix("lib"),
+    )
+
+
 def _objects(work: _Work, part: Part) -> list[ObjectProduct]:
     return [
         product for plan in work.lanes.plans.values() for product in plan.objects if part.takes(product.unit)
@@ -466,6 +505,7 @@ def _finish(work: _Work) -> BuildPlan:
                 *(path for made in lanes.values() for path in made.planner_inputs),
                 *(path for found in work.lanes.packages.values() for item in found for path in item.inputs),
                 *work.declared.inputs,
+                *(one.path for one in work.data.tables),
             ],
         ),
     )
@@ -505,6 +545,5 @@ def _resolution(work: _Work, floors: tuple[Fact, ...]) -> dict[str, Any]:
         "left_out": [
             {"target": left.target, "glob": left.glob, "reason": left.reason}
             for left in work.selection.left_out
-                *(one.path for one in work.data.tables),
         ],
     }

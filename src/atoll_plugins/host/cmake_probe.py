@@ -133,7 +133,7 @@ def _probe(request: LaneRequest, compiler: Compiler, cmake: Path, name: str) -> 
         version, target, targets = _said(build)
         if answer is not None and answer.status == 0:
             return _read(build, name, package, version, target, cmake, Path(folder))
-        if targets is not None:
+        if targets is not None and target not in targets:
             raise LaneError(_unclear(name, package, target, targets))
         said = answer.err if answer else f"nothing within {_SECONDS:g} s"
         raise LaneError(_unknown(name, cmake, _shortened(said, folder), request))
@@ -226,7 +226,7 @@ def _unknown(name: str, cmake: Path, said: str, request: LaneRequest) -> Diagnos
     package = name.partition("::")[0]
     return Diagnostic(
         code="ATL0569",
-        message=f"CMake does not find the package `{package}`",
+        message=f"CMake cannot bring the package `{package}`",
         notes=(
             f"{cmake} says: {said}",
             f"CMAKE_PREFIX_PATH is: {request.environment.get('CMAKE_PREFIX_PATH') or 'not set'}",

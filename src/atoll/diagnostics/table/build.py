@@ -82,7 +82,7 @@ CODES = {
         '`{ pkg-config = "NAME" }` in `links` asks pkg-config for flags and libraries. What it said is shown.',
     ),
     "ATL0569": CodeInfo(
-        "a package that CMake does not find",
+        "a package that CMake cannot bring",
         '`{ cmake = "NAME" }` in `links` lets the machine\'s CMake find the package, in a project of three lines '
         "that is configured and never built. What CMake said is shown.",
     ),
