@@ -110,8 +110,8 @@ def test_every_module_is_valid(built: Built, tmp_path: Path, tell: Callable[[str
     faulty = [path for path in wrong if path.name in COMPILER_FAULT]
     assert not set(wrong) - {*foreign, *faulty}
     tell(
-        f"spirv-val: {len(modules) - len(wrong)} of {len(modules)} modules valid, {len(foreign)} in a dialect "
-        f"it does not know, {len(faulty)} wrong by a fault of the compiler: {[path.name for path in faulty]}"
+        f"spirv-val: {len(modules) - len(wrong)} of {len(modules)} valid, {len(foreign)} in a dialect "
+        f"that it does not know, wrong by a fault of the compiler: {[path.name for path in faulty]}"
     )
     broken = tmp_path / "broken.spv"
     broken.write_bytes(next(path for path in modules if path not in wrong).read_bytes()[:-8])

@@ -32,6 +32,11 @@ from atoll.graph.state import FOLDER, State, command, lay_out, reasons
 
 # Set off in ninja's own status, which no file name can contain.
 _STATUS = "\x1d%f %t\x1d"
+# Imported, not run as a script: so what Python made of its text is kept.
+_START = (
+    "import sys; sys.path.insert(0, {folder!r}); import runner; del sys.path[0]; "
+    "sys.exit(runner.main(sys.argv[1]))"
+)
 _STOP_SECONDS = 10.0
 
 Listener = Callable[[Event], None]
@@ -194,7 +199,7 @@ class _Run:
             "LC_ALL": "C.UTF-8",
             "NINJA_STATUS": _STATUS,
             "ATOLL_GRAPH_PYTHON": this_python(),
-            "ATOLL_GRAPH_RUNNER": str(Path(runner.__file__).absolute()),
+            "ATOLL_GRAPH_START": _START.format(folder=str(Path(runner.__file__).absolute().parent)),
             "ATOLL_GRAPH_STATE": self.state.relative,
             "ATOLL_GRAPH_LIFELINE": str(lifeline),
         }

@@ -16,7 +16,7 @@ from atoll.graph.graph import Graph
 from atoll.graph.pools import Pools
 
 # Expanded by the shell that ninja starts, so that the text does not depend on this Python.
-COMMAND = 'exec "$$ATOLL_GRAPH_PYTHON" -I -S -X utf8 "$$ATOLL_GRAPH_RUNNER" $digest'
+COMMAND = 'exec "$$ATOLL_GRAPH_PYTHON" -I -S -X utf8 -c "$$ATOLL_GRAPH_START" $digest'
 
 _HEAD = f"""\
 # Written by atoll; edits are lost.

@@ -1,23 +1,28 @@
 """How does one command run? Started by the executor for every edge, with nothing but the standard library.
 
-Runs as a script under ``python -I -S``, so it imports nothing of Atoll. It gives the command exactly the
-environment its spec states and no standard input; stops it at its time limit, with its descendants, and
-when the build or the executor is gone; keeps its output within bounds; leaves no output of a command that
-failed; puts an old output back where the new one has the same bytes, so that nothing after it runs; and
-says what happened in one line of JSON behind a mark that no command can print (its output is captured).
+Runs alone under ``python -I -S``, so it imports nothing of Atoll, and of the standard library nothing that
+takes longer than it does: no `json`, `re`, `signal`, `contextlib` (docs/decisions/0122). It gives the
+command exactly the environment its spec states and no standard input; stops it at its time limit, with its
+descendants, and when the build or the executor is gone; keeps its output within bounds; leaves no output
+of a command that failed; puts an old output back where the new one has the same bytes, so that nothing
+after it runs; and says what happened in one line of JSON behind a mark that no command can print (its
+output is captured).
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
+# The halves of `json` and `signal` that are written in C, without `re` and `enum`.
+import _json
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import re
 import select
-import signal
 import stat
 import sys
 import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 MARK = "\x1eatoll "
 HEAD_BYTES = 16 << 10
@@ -26,6 +31,37 @@ COMPARE_BYTES = 256 << 20
 MAX_DEPFILE = 8 << 20
 MAX_WORDS = 20_000
 GRACE = 2.0
+
+
+class _Reading:
+    """What the scanner asks of a decoder."""
+
+    strict = False
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int, parse_constant = float, int, float
+
+    def __init__(self) -> None:
+        self.memo: dict[str, str] = {}
+
+
+def load(text: str) -> dict:  # type: ignore[type-arg]
+    """Return the object that a JSON text holds."""
+    try:
+        found = _json.make_scanner(_Reading())(text.strip(), 0)[0]  # type: ignore[arg-type]
+    except StopIteration:
+        raise ValueError("no JSON") from None
+    return dict(found)
+
+
+def _refuse(value: object) -> object:
+    raise TypeError(f"{value!r} cannot be written")
+
+
+def dump(value: object) -> str:
+    """Return a value as JSON."""
+    text = _json.encode_basestring_ascii
+    encode = _json.make_encoder(None, _refuse, text, None, ": ", ", ", False, False, False)
+    return "".join(encode(value, 0))
 
 
 class Interrupted(Exception):  # noqa: N818 - a signal, not an error
@@ -127,8 +163,7 @@ def _follow(child: int, reader: int, output: Output, limit: float | None, lifeli
     # Read what is there, but do not wait for descendants that keep the pipe open; they are stopped.
     while reader in watched and select.select([reader], [], [], 0)[0] and _take(reader, output):
         pass
-    with contextlib.suppress(OSError):
-        os.killpg(child, signal.SIGKILL)
+    _kill(child, signal.SIGKILL)
     memory = usage.ru_maxrss << 10
     if os.WIFSIGNALED(status):
         return {"end": "signal", "signal": os.WTERMSIG(status), "memory": memory}
@@ -143,15 +178,31 @@ def _take(reader: int, output: Output) -> bool:
 
 def _stop(child: int) -> None:
     """Stop the command and its descendants: ask, wait a little, then kill."""
-    with contextlib.suppress(OSError):
-        os.killpg(child, signal.SIGTERM)
+    _kill(child, signal.SIGTERM)
     until = time.monotonic() + GRACE
-    with contextlib.suppress(OSError):
+    try:
         while time.monotonic() < until and os.waitpid(child, os.WNOHANG)[0] == 0:
             time.sleep(0.02)
-    with contextlib.suppress(OSError):
-        os.killpg(child, signal.SIGKILL)
+    except OSError:
+        pass
+    if _kill(child, signal.SIGKILL):
+        _reap(child)
+
+
+def _kill(group: int, number: int) -> bool:
+    """Signal a process group; tell whether there was one."""
+    try:
+        os.killpg(group, number)
+    except OSError:
+        return False
+    return True
+
+
+def _reap(child: int) -> None:
+    try:
         os.waitpid(child, 0)
+    except OSError:
+        return
 
 
 # outputs
@@ -178,8 +229,10 @@ def remove(path: str) -> None:
 
         shutil.rmtree(path, ignore_errors=True)
         return
-    with contextlib.suppress(FileNotFoundError):
+    try:
         os.remove(path)
+    except FileNotFoundError:
+        return
 
 
 def _same(one: str, other: str) -> bool:
@@ -209,6 +262,10 @@ def _put_back(kept: dict[str, str]) -> None:
 def read_make(text: str) -> list[str]:
     """Return the inputs that a make-style depfile lists."""
     text = text.replace("\\\r\n", " ").replace("\\\n", " ")
+    if "\\" not in text and "$" not in text:
+        return _read_plain(text)
+    import re
+
     inputs: list[str] = []
     for line in text.splitlines():
         _, separator, rest = _split_target(line)
@@ -217,13 +274,28 @@ def read_make(text: str) -> list[str]:
     return list(dict.fromkeys(inputs))
 
 
+def _read_plain(text: str) -> list[str]:
+    """Read what most compilers write: no name in it has a character that make escapes."""
+    inputs: list[str] = []
+    for line in text.splitlines():
+        words = line.split()
+        # A colon ends the target where white space or the end of the line follows it.
+        at = next((index for index, word in enumerate(words) if word.endswith(":")), None)
+        if at is not None:
+            inputs += words[at + 1 :]
+    return list(dict.fromkeys(inputs))
+
+
 def _split_target(line: str) -> tuple[str, str, str]:
+    import re
+
     found = re.match(r"((?:\\.|[^\\:]|:(?!\s|$))*):(?:\s|$)", line)
     return (found.group(1), ":", line[found.end() :]) if found else (line, "", "")
 
 
 def _unescape(word: str) -> str:
     """Undo make's escapes: backslashes count only in front of a space or `#`, one in front of a colon."""
+    import re
 
     def plain(found: re.Match[str]) -> str:
         return "\\" * (len(found.group(1)) // 2) + found.group(2)
@@ -269,12 +341,17 @@ def read_raw(text: str, outputs: list[str]) -> list[str]:
 
 
 # What ninja reads as part of a name in a depfile; any other character ends the name there.
-_SPEAKABLE = re.compile(r"""[A-Za-z0-9+?"'&,/_:.~(){}%=@\[\]!\x80-\U0010ffff \\#$-]*[^:\\]\Z""")
+_SPEAKABLE = r"""[A-Za-z0-9+?"'&,/_:.~(){}%=@\[\]!\x80-\U0010ffff \\#$-]*[^:\\]\Z"""
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/_.+-")
 
 
 def speakable(name: str) -> bool:
     """Tell whether the executor's depfile syntax can spell a name."""
-    return _SPEAKABLE.match(name) is not None and "\\:" not in name
+    if name and _PLAIN.issuperset(name):
+        return True
+    import re
+
+    return re.match(_SPEAKABLE, name) is not None and "\\:" not in name
 
 
 def write_depfile(path: str, inputs: list[str]) -> None:
@@ -285,6 +362,10 @@ def write_depfile(path: str, inputs: list[str]) -> None:
     """
 
     def escaped(name: str) -> str:
+        if _PLAIN.issuperset(name):
+            return name
+        import re
+
         return re.sub(r"(\\*)([ #])", r"\1\1\\\2", name).replace("$", "$$")
 
     names = [escaped(name) for name in inputs if speakable(name)]
@@ -328,6 +409,8 @@ def dyndep_inputs(spec: dict) -> list[str]:  # type: ignore[type-arg]
     """Return the inputs that a list made by another edge adds; the executor has read it already."""
     if spec.get("dyndep") is None:
         return []
+    import re
+
     own = spec["outputs"][0]
     with open(spec["dyndep"], encoding="utf-8", errors="surrogateescape") as stream:
         lines = stream.read().split("\n")
@@ -339,6 +422,8 @@ def dyndep_inputs(spec: dict) -> list[str]:  # type: ignore[type-arg]
 
 
 def _plain(word: str) -> str:
+    import re
+
     return re.sub(r"\$(.)", r"\1", word)
 
 
@@ -374,8 +459,11 @@ def _out_of_memory() -> int:
 
 
 def _kills(path: str) -> int:
-    found = re.search(r"^oom_kill (\d+)$", _text(path), re.MULTILINE)
-    return int(found.group(1)) if found else 0
+    for line in _text(path).splitlines():
+        name, _, count = line.partition(" ")
+        if name == "oom_kill" and count.isdigit():
+            return int(count)
+    return 0
 
 
 def _text(path: str) -> str:
@@ -421,11 +509,11 @@ def main(digest: str) -> int:
         raise Interrupted
 
     with open(f"{state}/edges/{digest}.json", encoding="utf-8", errors="surrogateescape") as stream:
-        spec = json.load(stream)
+        spec = load(stream.read())
     for number in _SIGNALS[:3]:
         signal.signal(number, interrupt)
     report = _edge(spec, digest, state, lifeline)
-    sys.stdout.write(MARK + json.dumps(report) + "\n")
+    sys.stdout.write(MARK + dump(report) + "\n")
     sys.stdout.flush()
     if report["end"] == "interrupt":
         return 130
@@ -451,7 +539,7 @@ def _record(
     }
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(f"{path}.new", "w", encoding="utf-8", errors="surrogateescape") as stream:
-        json.dump(record, stream, ensure_ascii=True)
+        stream.write(dump(record))
     os.replace(f"{path}.new", path)
 
 

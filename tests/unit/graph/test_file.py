@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+
 from atoll._util import machine
-from atoll.graph import Graph
+from atoll.graph import Graph, runner
 from atoll.graph.ninja_file import graph_text, pools_text
 from atoll.graph.pools import plan
 from unit.graph.graphs import copy, out
+
+FOLDER = str(Path(runner.__file__).parent)
 
 
 def test_equal_graphs_give_equal_bytes_in_any_order() -> None:
@@ -19,7 +26,7 @@ def test_nothing_of_a_command_stands_in_the_file() -> None:
     text = graph_text(Graph(actions=(copy("a; rm -rf $HOME\\", out("b")),)), "s")
     command = [line for line in text.splitlines() if line.startswith("  command")]
     assert set(command) == {
-        '  command = exec "$$ATOLL_GRAPH_PYTHON" -I -S -X utf8 "$$ATOLL_GRAPH_RUNNER" $digest'
+        '  command = exec "$$ATOLL_GRAPH_PYTHON" -I -S -X utf8 -c "$$ATOLL_GRAPH_START" $digest'
     }
 
 
@@ -69,3 +76,34 @@ def test_control_groups_of_version_one_count_too(tmp_path: Path) -> None:
     put(tmp_path / "sys/fs/cgroup/cpu/c", cpu__cfs_quota_us="100000")
     assert machine.processors(tmp_path) == 1
     assert unlimited >= 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {
+            "name": 'a "b" \\ \n \t \x1e \x7f ü 中 \udcff \ud800',
+            "list": [1, -2, 3.5, None, True, False, []],
+            "": {},
+        },
+        {"deep": {"deep": {"deep": ["x" * 1000]}}},
+    ],
+)
+def test_the_runner_reads_and_writes_json_as_everyone_does(value: dict[str, object]) -> None:
+    assert json.loads(runner.dump(value)) == value
+    assert runner.load(json.dumps(value, indent=1, ensure_ascii=False) + "\n") == value
+    assert runner.dump(value) == json.dumps(value)
+
+
+def test_an_edge_starts_without_what_takes_long() -> None:
+    code = "import sys; import runner; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {FOLDER!r}); {code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(done.stdout.split())
+    assert "runner" in loaded
+    assert not loaded & {"re", "json", "enum", "signal", "contextlib", "collections", "functools", "typing"}

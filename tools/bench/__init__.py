@@ -1,0 +1,1 @@
+"""What does it cost? ``python -m tools.bench NAME`` measures one thing beside what people use today."""
