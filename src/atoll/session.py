@@ -5,12 +5,14 @@ A :class:`Session` is lazy: a build with nothing to do reads neither the manifes
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import sys
 import time
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -300,6 +302,17 @@ class Session:
         Raises:
             AtollError: Where something refuses or fails; every diagnostic is in it.
         """
+        with _on_disk():
+            return self._build(targets, elsewhere, jobs, on_event, on_plan)
+
+    def _build(
+        self,
+        targets: tuple[str, ...],
+        elsewhere: bool,
+        jobs: int | None,
+        on_event: Callable[[Event], None] | None,
+        on_plan: Callable[[BuildPlan], None] | None,
+    ) -> Built:
         from atoll.build import carry_out
         from atoll.build.fresh import call_key, engine_stamp, recall
 
@@ -357,6 +370,40 @@ class Session:
             "python": this_python(),
             "searched": {name: self.environment.get(name, "") for name in SEARCHED},
         }
+
+
+#: What the system refuses for a reason that its user can mend.
+_REFUSED = frozenset(
+    (
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EFBIG,
+        errno.ENOTDIR,
+        errno.EEXIST,
+    )
+)
+
+
+@contextmanager
+def _on_disk() -> Iterator[None]:
+    """Refuse where the system refuses a file of the build."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _REFUSED:
+            raise
+        named = () if error.filename is None else (f"file: {error.filename}",)
+        raise BuildError(
+            Diagnostic(
+                code="ATL0007",
+                message="the build could not write a file",
+                notes=(*named, f"reason: {error.strerror}"),
+                hint="free the disk, or give the project a folder that may be written",
+            )
+        ) from error
 
 
 def open_session(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -90,6 +91,32 @@ def test_wrong_options_are_refused_with_both_sides(tmp_path: Path, words: tuple[
     assert done.returncode == (1 if code == "ATL0561" else 2)
     assert code in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_full_disk_is_a_diagnostic(tmp_path: Path) -> None:
+    """A limit on the size of files stands for the disk: it holds for root too."""
+    write(tmp_path, PROGRAM)
+    done = subprocess.run(
+        [str(ATOLL), "build", "--json"],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)),
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert [item["code"] for item in events(done.stdout)[-1]["diagnostics"]] == ["ATL0007"]
+
+
+def test_a_file_in_the_place_of_the_build_folder_is_a_diagnostic(tmp_path: Path) -> None:
+    write(tmp_path, PROGRAM)
+    (tmp_path / ".atoll").write_text("mine")
+    done = atoll("build", where=tmp_path)
+    assert done.returncode == 1
+    assert "error[ATL0007]" in done.stderr
+    assert f"file: {tmp_path / '.atoll'}" in done.stderr
+    assert (tmp_path / ".atoll").read_text() == "mine"
 
 
 def test_no_manifest_is_unreadable_and_exit_2(tmp_path: Path) -> None:

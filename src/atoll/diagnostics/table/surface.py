@@ -29,4 +29,9 @@ CODES = {
         "a project could not be written",
         "The system refused to create a file. What was written of the project is removed again.",
     ),
+    "ATL0007": CodeInfo(
+        "the system refused a file",
+        "A file or folder of the build could not be made or written: the disk is full, the place read-only, "
+        "or somebody else's. The build folder `.atoll/` lies in the project's root.",
+    ),
 }
