@@ -130,16 +130,17 @@ class KernelFunction:
 
         return OracleLaunch.over(self, shape, block=block, seed=seed, races=races)
 
-    def show(self, target: str, stage: str | None = None) -> str | bytes:
+    def show(self, target: str, stage: str | None = None, *, lines: bool = False) -> str | bytes:
         """Return a stage of compilation: text as `str`, a binary stage that is named as `bytes`.
 
         Args:
             target: ``PLATFORM`` or ``PLATFORM:ARCH``.
-            stage: ``kir``, or the target's own; None for the target's text.
+            stage: ``kir``, or one of the target's; None for the target's text.
+            lines: Whether the code says which line of the source each statement is from.
         """
         from atoll.kernels.show import show
 
-        return show(self, target, stage)
+        return show(self, target, stage, lines=lines)
 
 
 def device(function: Callable[..., Any]) -> DeviceFunction:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError
 from atoll.kernels.definition import KernelFunction
@@ -9,10 +11,13 @@ from atoll.kernels.launch import block_for
 from atoll.plugin import Disassembler, Emitted, Emitter, Target, registry
 
 
-def show(kernel: KernelFunction, target: str, stage: str | None = None) -> str | bytes:
+def show(
+    kernel: KernelFunction, target: str, stage: str | None = None, *, lines: bool = False
+) -> str | bytes:
     """Return a stage of a kernel: text as `str`, a binary that is named as `bytes`.
 
     Without a stage it is the target's text: of a binary its disassembly, where its emitter has one.
+    With `lines` the code says which line of the source each statement is from.
 
     Raises:
         UsageError: Where the target or the stage does not exist.
@@ -35,7 +40,7 @@ def show(kernel: KernelFunction, target: str, stage: str | None = None) -> str |
             )
         emitter = stages[stage]
         wanted = emitter.target(None, target.partition(":")[2])
-    emitted = emit(kernel, emitter, wanted)
+    emitted = emit(kernel, emitter, replace(wanted, lines=lines))
     if emitted.text:
         return emitted.code.decode()
     if stage is None and isinstance(emitter, Disassembler):

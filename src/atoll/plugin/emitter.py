@@ -12,11 +12,17 @@ from atoll.ir import LaunchLayout, Module, ParamField
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What code is emitted for: a backend, an architecture and a version, where they matter."""
+    """What code is emitted for: a backend, an architecture and a version, where they matter.
+
+    Attributes:
+        lines: Whether the code says which line of the source each part is from, for profilers and debuggers.
+            Off by default, so that a kernel's code does not depend on where it stands.
+    """
 
     backend: str
     arch: str = ""
     version: str = ""
+    lines: bool = False
 
     def __str__(self) -> str:
         return f"{self.backend}:{self.arch or self.version}".rstrip(":")

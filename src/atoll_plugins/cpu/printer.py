@@ -26,6 +26,7 @@ from atoll_plugins.formats.cdialect import Dialect
 from atoll_plugins.formats.chelpers import helper_name
 from atoll_plugins.formats.ctext import CPrinter, bare
 from atoll_plugins.formats.emission import Job
+from atoll_plugins.formats.places import Places
 
 _PLAIN_MATHS = {
     op: f"{name}{{f}}({{a}})"
@@ -84,6 +85,7 @@ class CpuPrinter(CPrinter):
     def __init__(self, job: Job) -> None:
         super().__init__(C11, job.kernel, job.layout)
         self.job = job
+        self.places = Places(wanted=job.target.lines)
         self.parts = split(job.kernel.body) if job.waits else ()
         self.spread = spread(job.kernel, self.parts) if job.waits else frozenset[str]()
         self.mortal = job.waits and returns(job.kernel.body)

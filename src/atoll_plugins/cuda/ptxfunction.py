@@ -19,6 +19,7 @@ from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import Job
 from atoll_plugins.formats.lowering import Lowering, wide
 from atoll_plugins.formats.narrow import is_narrow_float
+from atoll_plugins.formats.places import Places, quoted
 
 _AXES = "xyz"
 #: The first architecture with `cvt.rn.bf16.f32` (PTX ISA 7.0, 9.7.9.21).
@@ -65,6 +66,8 @@ class Function(Lowering[str]):
 
     def __init__(self, job: Job) -> None:
         self.job = job
+        self.places = Places(wanted=job.target.lines)
+        self.files: dict[str, int] = {}
         self.out = PtxFunction()
         self.scalars = {local.name: local.type for local in job.kernel.locals}
         self.locals = {
@@ -83,7 +86,9 @@ class Function(Lowering[str]):
             self._leave_outside_domain()
         self.statements(self.job.kernel.body)
         self.out.line("ret")
-        return [*self._head(), "{", *self.out.declarations(), *self._memory(), "", *self.out.lines, "}", ""]
+        body = ["{", *self.out.declarations(), *self._memory(), "", *self.out.lines, "}", ""]
+        files = [f".file {number} {quoted(path)}" for path, number in self.files.items()]
+        return [*self._head(), *body, *files]
 
     # --- the head ---
 
@@ -295,7 +300,11 @@ class Function(Lowering[str]):
             self.statement(stmt)
 
     def statement(self, stmt: nodes.Stmt) -> None:
-        """Write one statement."""
+        """Write one statement, after its place where that is asked for."""
+        span = self.places.changed(stmt.span)
+        if span is not None:
+            number = self.files.setdefault(span.file, len(self.files) + 1)
+            self.out.lines.append(f"\t.loc {number} {span.line} {max(span.column, 1)}")
         match stmt:
             case nodes.Assign():
                 kind = kind_of(wide(self.scalars[stmt.local]))

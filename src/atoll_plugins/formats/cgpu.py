@@ -14,6 +14,7 @@ from atoll.ir.module import SharedArray
 from atoll_plugins.formats.cdialect import Dialect
 from atoll_plugins.formats.ctext import CPrinter
 from atoll_plugins.formats.emission import Job
+from atoll_plugins.formats.places import Places
 
 
 class GpuPrinter(CPrinter):
@@ -22,6 +23,7 @@ class GpuPrinter(CPrinter):
     def __init__(self, dialect: Dialect, job: Job) -> None:
         super().__init__(dialect, job.kernel, job.layout)
         self.job = job
+        self.places = Places(wanted=job.target.lines)
 
     # --- what a language says ---
 

@@ -19,6 +19,7 @@ from atoll.ir.ops import Binary, Unary
 from atoll_plugins.formats import chelpers, cnarrow
 from atoll_plugins.formats.cdialect import Dialect
 from atoll_plugins.formats.lowering import info_path
+from atoll_plugins.formats.places import Places, quoted
 
 _OPERATORS = {
     Binary.ADD_WRAP: "+", Binary.SUB_WRAP: "-", Binary.MUL_WRAP: "*",
@@ -50,6 +51,7 @@ class CPrinter(ABC):
         self.depth = 1
         self._labels = 0
         self._steps: list[str] = []
+        self.places = Places(wanted=False)
         self._ranks = {view.name for view in kernel.views}
 
     # --- what a target says ---
@@ -239,7 +241,10 @@ class CPrinter(ABC):
         self.depth -= 1
 
     def statement(self, stmt: nodes.Stmt) -> None:
-        """Print one statement."""
+        """Print one statement, after its place where that is asked for."""
+        place = self.places.changed(stmt.span)
+        if place is not None:
+            self.lines.append(f"#line {place.line} {quoted(place.file)}")
         match stmt:
             case nodes.Assign():
                 self.line(f"{self.local(stmt.local)} = {bare(self.expression(stmt.value))};")

@@ -2,8 +2,8 @@
 
 The machine gives exp2, the roundings and the fused multiply-add. The others here are reductions and
 polynomials in f32 (Cephes single precision, S. Moshier), which keep the relative error where PTX's
-`lg2.approx`, `sin.approx` and `tanh.approx` lose it; its `ex2.approx` is within 2 ulp. Angles are reduced in f64: right for
-|x| up to about 1e15.
+`lg2.approx`, `sin.approx` and `tanh.approx` lose it; its `ex2.approx` is within 2 ulp. Angles are
+reduced in f64: right for |x| up to about 1e15.
 """
 
 from __future__ import annotations

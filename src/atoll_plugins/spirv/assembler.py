@@ -27,7 +27,7 @@ _EXTENSIONS = {
 
 def string_words(text: str) -> tuple[int, ...]:
     """Return a literal string: UTF-8, a zero byte, padded with zero bytes to whole words."""
-    data = text.encode() + b"\0"
+    data = text.replace("\0", "").encode("utf-8", "replace") + b"\0"
     data += b"\0" * (-len(data) % 4)
     return struct.unpack(f"<{len(data) // 4}I", data)
 
@@ -57,6 +57,7 @@ class Assembler:
         self._entry: list[int] = []
         self._modes: list[int] = []
         self._preserved: dict[int, None] = {}
+        self._strings: dict[str, int] = {}
         self._names: list[int] = []
         self._annotations: list[int] = []
         self._globals: list[int] = []
@@ -104,6 +105,12 @@ class Assembler:
     def name(self, target: int, text: str) -> None:
         """Give an id a name for people and tools."""
         self._names += instruction(Op.Name, (target, *string_words(text)))
+
+    def string(self, text: str) -> int:
+        """Return the id of a string for tools; the same text gives the same id."""
+        if text not in self._strings:
+            self._strings[text] = self.fresh()
+        return self._strings[text]
 
     def member_name(self, target: int, member: int, text: str) -> None:
         """Give a member a name for people and tools."""
@@ -217,5 +224,8 @@ class Assembler:
             words += instruction(Op.ExtInstImport, (result, *string_words(text)))
         words += instruction(Op.MemoryModel, (LOGICAL_ADDRESSING, GLSL450_MEMORY))
         words += instruction(Op.EntryPoint, (*self._entry, *self._interface))
-        words += self._modes + self._names + self._annotations + self._globals + self._functions
+        words += self._modes
+        for text, result in self._strings.items():
+            words += instruction(Op.String, (result, *string_words(text)))
+        words += self._names + self._annotations + self._globals + self._functions
         return struct.pack(f"<{len(words)}I", *words)

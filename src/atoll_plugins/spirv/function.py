@@ -15,6 +15,7 @@ from atoll.ir.walk import all_expressions, expressions
 from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import Job
 from atoll_plugins.formats.lowering import Lowering, info_path, wide
+from atoll_plugins.formats.places import Places
 from atoll_plugins.formats.powers import with_special_cases
 from atoll_plugins.spirv import resources
 from atoll_plugins.spirv.assembler import Assembler, literal_words
@@ -88,6 +89,7 @@ class Function(Lowering[int]):
 
     def __init__(self, job: Job, assembler: Assembler) -> None:
         self.job = job
+        self.places = Places(wanted=job.target.lines)
         self.out = assembler
         self.types = resources.Types(assembler)
         self.arrays = resources.buffers(job, self.types) | resources.shared(job, self.types)
@@ -320,7 +322,10 @@ class Function(Lowering[int]):
         return any(self.statement(stmt) for stmt in block)
 
     def statement(self, stmt: nodes.Stmt) -> bool:
-        """Write one statement; tell whether the way ends here."""
+        """Write one statement, after its place where that is asked for; tell whether the way ends here."""
+        span = self.places.changed(stmt.span)
+        if span is not None:
+            self.out.emit(Op.Line, self.out.string(span.file), span.line, max(span.column, 0))
         match stmt:
             case nodes.Assign():
                 self.out.emit(Op.Store, self.locals[stmt.local], self.expression(stmt.value))

@@ -16,6 +16,8 @@ class Op(IntEnum):
 
     Name = 5
     MemberName = 6
+    String = 7
+    Line = 8
     Extension = 10
     ExtInstImport = 11
     ExtInst = 12
