@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from atoll.kernels.scalars import u32 as u32
     from atoll.kernels.scalars import u64 as u64
     from atoll.kernels.scalars import view as view
+    from atoll.kernels.structs import struct as struct
     from atoll.kernels.surface import atomic_add as atomic_add
     from atoll.kernels.surface import atomic_and as atomic_and
     from atoll.kernels.surface import atomic_compare_exchange as atomic_compare_exchange
@@ -77,6 +78,7 @@ _HOMES = {
     "AtollError": "atoll.errors",
     "device": "atoll.kernels.definition",
     "kernel": "atoll.kernels.definition",
+    "struct": "atoll.kernels.structs",
     "devices": "atoll.runtime",
     "measure": "atoll.packaging",
     "open": "atoll.runtime",

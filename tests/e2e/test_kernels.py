@@ -39,6 +39,7 @@ TWENTY = {
     "adamw": {"adamw"},
     "5-point stencil": {"stencil"},
     "mandelbrot": {"mandelbrot"},
+    "n-body": {"nbody"},
     "bitonic sort": {"bitonic_sort"},
     "CSR SpMV + Philox + game of life": {"spmv", "philox", "life"},
 }

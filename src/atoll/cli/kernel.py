@@ -156,7 +156,7 @@ def _checked(
 def _run_oracle(kernel: KernelFunction, size: int | None, seed: int) -> None:
     from atoll.kernels.sample import sample
 
-    given = sample(kernel.compiled().kernel, size, seed)
+    given = sample(kernel.compiled(), size, seed)
     kernel.python(given.domain, seed=seed, races=True)(*given.fresh())
 
 
@@ -191,8 +191,8 @@ def _compared(
 ) -> tuple[str, list[str]]:
     from atoll.kernels.sample import differs, sample
 
-    given = sample(kernel.compiled().kernel, size, seed)
+    given = sample(kernel.compiled(), size, seed)
     expected, mine = given.fresh(), given.fresh()
     kernel.python(given.domain, seed=seed)(*expected)
     done = kernel.over(given.domain, device=device)(*mine)
-    return done.device, differs(kernel.compiled().kernel, mine, expected)
+    return done.device, differs(kernel.compiled(), mine, expected)

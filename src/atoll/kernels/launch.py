@@ -15,6 +15,7 @@ from atoll.ir.nodes import Builtin
 from atoll.ir.walk import all_expressions
 from atoll.kernels.arguments import Checked, Region, check, region_of, regions
 from atoll.kernels.definition import KernelFunction, Sizes, block_sizes
+from atoll.kernels.structs import spread
 
 if TYPE_CHECKING:
     from atoll.plugin import Argument, DriverDevice, Executable
@@ -179,8 +180,8 @@ class Launch:
             CompileError: Where the device lacks what the kernel needs.
             DeviceError: Where the device fails.
         """
-        kernel = self.kernel.compiled().kernel
-        checked = check(kernel, arguments)
+        compiled = self.kernel.compiled()
+        checked = check(compiled.kernel, spread(compiled.params, arguments))
         found = regions(checked.arrays)
         device = open_device(self.device)
         name = device.info.name

@@ -17,9 +17,12 @@ from atoll.ir.ops import Binary as Op
 from atoll.ir.walk import all_expressions, has_barrier
 from atoll.kernels.launch import block_for, rank_of
 from atoll.kernels.scalars import limits
+from atoll.kernels.structs import StructType, StructView, spread
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from atoll.kernels.front import Compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +37,23 @@ class Sample:
         return copy.deepcopy(self.arguments)
 
 
-def sample(kernel: Kernel, size: int | None = None, seed: int = 0) -> Sample:
+def sample(compiled: Compiled, size: int | None = None, seed: int = 0) -> Sample:
     """Return a domain of two blocks, or of `size` in each dimension, with arguments for it."""
     import numpy as np
 
-    random = np.random.default_rng(seed)
+    random, kernel = np.random.default_rng(seed), compiled.kernel
     rank, block = rank_of(kernel), block_for(kernel)
     least = size or 2 * max(block)
     domain = tuple(-(-least // by) * by if has_barrier(kernel) else least for by in block[:rank])
-    given = tuple(_argument(param.type, max(domain), random) for param in kernel.params)
+    given = tuple(_argument(param.type, max(domain), random) for param in compiled.params)
     return Sample(domain, given)
 
 
-def _argument(kind: Scalar | View, size: int, random: np.random.Generator) -> Any:
+def _argument(kind: Scalar | View | StructType | StructView, size: int, random: np.random.Generator) -> Any:
+    if isinstance(kind, StructType):
+        return kind.make(*(_argument(scalar, size, random) for _, scalar in kind.fields))
+    if isinstance(kind, StructView):
+        return _structs(kind, size, random)
     if isinstance(kind, View):
         return _array(kind, size, random)
     if kind.name == "bool":
@@ -54,6 +61,15 @@ def _argument(kind: Scalar | View, size: int, random: np.random.Generator) -> An
     if kind.is_float:
         return float(random.integers(-8, 9)) / 8
     return min(size, limits(kind)[1])
+
+
+def _structs(view: StructView, size: int, random: np.random.Generator) -> Any:
+    import numpy as np
+
+    made = np.zeros((size,) * view.rank, view.struct.dtype())
+    for name, scalar in view.struct.fields:
+        made[name] = _array(View(scalar, view.rank), size, random)
+    return made
 
 
 def _array(view: View, size: int, random: np.random.Generator) -> Any:
@@ -100,10 +116,12 @@ def bound(kernel: Kernel, element: Scalar) -> float:
     return BOUNDS[element.name] if inexact and element.is_float else 0.0
 
 
-def differs(kernel: Kernel, mine: tuple[Any, ...], other: tuple[Any, ...]) -> list[str]:
+def differs(compiled: Compiled, mine: tuple[Any, ...], other: tuple[Any, ...]) -> list[str]:
     """Return one sentence for each array in which two runs of a kernel differ."""
     import numpy as np
 
+    kernel = compiled.kernel
+    mine, other = (tuple(spread(compiled.params, given)) for given in (mine, other))
     found = []
     for param, a, b in zip(kernel.params, mine, other, strict=True):
         if not isinstance(param.type, View):

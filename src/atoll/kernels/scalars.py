@@ -18,6 +18,7 @@ from atoll.ir import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32,
 from atoll.ir.nodes import bits_of, value_of
 from atoll.ir.types import MAX_RANK
 from atoll.kernels.promote import literal_fits, promote
+from atoll.kernels.structs import StructView, struct_of
 
 Number: TypeAlias = bool | int | float
 
@@ -469,11 +470,14 @@ else:
     class view:  # noqa: N801
         """The annotation of an array argument: ``view[f32]`` or, of two dimensions, ``view[f32, 2]``."""
 
-        def __class_getitem__(cls, key: Any) -> View:
+        def __class_getitem__(cls, key: Any) -> View | StructView:
             element, rank = key if isinstance(key, tuple) and len(key) == 2 else (key, 1)
             if get_origin(rank) is Literal:  # what type checkers want: view[f32, Literal[2]]
                 (rank,) = get_args(rank)
             usable = isinstance(element, type) and issubclass(element, Typed) and element is not bool_
+            kind = struct_of(element)
+            if kind is not None and rank in (1, 2, 3, 4):
+                return StructView(kind, rank)
             if not usable or isinstance(rank, bool) or rank not in (1, 2, 3, 4):
                 raise LaunchError(
                     Diagnostic(

@@ -14,6 +14,7 @@ from atoll.errors import LaunchError
 from atoll.ir import Scalar, ops
 from atoll.ir.nodes import bits_of, value_of
 from atoll.kernels.scalars import Typed, make
+from atoll.kernels.structs import struct_of
 
 if TYPE_CHECKING:
     from atoll.kernels.oracle.item import Item
@@ -74,15 +75,20 @@ def barrier() -> None:
     _item("barrier").barrier()
 
 
-def shared(element: type[Typed], length: int | tuple[int, ...]) -> Any:
+def shared(element: type[Any], length: int | tuple[int, ...]) -> Any:
     """Return memory that the work-group shares, contents undefined.
 
     Args:
-        element: The type of an element.
+        element: The type of an element: a scalar, or a struct.
         length: Their number, or the sizes of up to four dimensions: ``tile = atoll.shared(f32, (16, 17))``.
     """
-    sizes = length if isinstance(length, tuple) else (length,)
-    return _item("shared").shared(element.scalar, tuple(map(int, sizes)))
+    sizes = tuple(map(int, length if isinstance(length, tuple) else (length,)))
+    kind, item = struct_of(element), _item("shared")
+    if kind is None:
+        return item.shared(element.scalar, sizes)
+    from atoll.kernels.oracle.structures import OracleStructs
+
+    return OracleStructs(kind, tuple(item.shared(scalar, sizes) for _, scalar in kind.fields))
 
 
 def own_array(element: Scalar, sizes: tuple[int, ...], values: tuple[Any, ...]) -> Any:

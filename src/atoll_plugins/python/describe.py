@@ -13,6 +13,7 @@ from typing import Any
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import AtollError, CompileError
 from atoll.kernels.files import kernels_of, load
+from atoll.kernels.structs import StructType, StructView
 from atoll_plugins.python.importing import project_files, quiet_stdout
 from atoll_plugins.python.values import C_WORDS, CTYPES, Described, diagnostic_out
 
@@ -27,6 +28,13 @@ def describe(path: str, root: str) -> list[Described]:
     for kernel in kernels_of(load(path, root), path):
         one = Described.of(kernel.compiled().kernel, path, kernel.__doc__)
         _refuse_unshippable(one)
+        structs = [
+            item.name for item in kernel.compiled().params if isinstance(item.type, StructType | StructView)
+        ]
+        if structs:
+            raise CompileError(
+                _unshippable(one, f"takes structs: {', '.join(structs)}", "launch it from Python")
+            )
         found.append(one)
     return found
 
@@ -42,14 +50,16 @@ def _refuse_unshippable(kernel: Described) -> None:
     elif kernel.name in C_WORDS or not kernel.name.isascii():
         message, hint = "would be a C function of that name", "rename it"
     if message:
-        raise CompileError(
-            Diagnostic(
-                code="ATL0744",
-                message=f"`{kernel.name}` cannot be shipped: it {message}",
-                span=Span(file=kernel.file, line=kernel.line),
-                hint=hint,
-            )
-        )
+        raise CompileError(_unshippable(kernel, message, hint))
+
+
+def _unshippable(kernel: Described, message: str, hint: str) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0744",
+        message=f"`{kernel.name}` cannot be shipped: it {message}",
+        span=Span(file=kernel.file, line=kernel.line),
+        hint=hint,
+    )
 
 
 def main(argv: list[str]) -> int:

@@ -21,12 +21,14 @@ from atoll.kernels.front.state import State
 from atoll.kernels.front.values import (
     Opaque,
     SharedValue,
+    StructArray,
     Value,
     ViewValue,
     Weak,
     described,
 )
 from atoll.kernels.scalars import CLASSES, FixedType, Typed
+from atoll.kernels.structs import struct_of
 
 #: Functions of `math` that a kernel may call; those that give a Python int are refused by name.
 _MATH: dict[object, ops.Math] = {
@@ -68,6 +70,11 @@ def lower_call(state: State, node: ast.Call) -> Value | None:
         return inline(state, node, target)
     if isinstance(target, type) and issubclass(target, Typed) and target is not Typed:
         return _conversion(state, node, target.scalar)
+    made = struct_of(target)
+    if made is not None:
+        from atoll.kernels.front.structures import construct
+
+        return construct(state, node, made)
     if isinstance(target, FixedType):
         raise state.error("ATL0710", "an array stands alone on the right side of an assignment", node)
     handler = _handler(target)
@@ -232,6 +239,8 @@ def _absolute(state: State, node: ast.Call, _target: object) -> Value:
 def _length(state: State, node: ast.Call, _target: object) -> Value:
     (item,) = arguments(state, node, 1)
     value = lower(state, item)
+    if isinstance(value, StructArray):
+        value = value.arrays[0]
     if isinstance(value, ViewValue) and value.type.rank == 1:
         return view_size(value, node, state)
     if isinstance(value, ViewValue):
@@ -292,15 +301,26 @@ def _order(state: State, node: ast.Call) -> tuple[ops.Order, ops.Scope]:
     return ops.Order(order), ops.Scope(scope)
 
 
-def shared_array(state: State, node: ast.Call, name: str) -> SharedValue:
+def shared_array(state: State, node: ast.Call, name: str) -> SharedValue | StructArray:
     """Declare a shared array: ``tile = atoll.shared(f32, 256)``, ``atoll.shared(f32, (16, 17))``."""
     items = arguments(state, node, 2)
     kind = lower(state, items[0])
+    made = struct_of(kind.object) if isinstance(kind, Opaque) else None
+    if made is not None:
+        sizes = array_sizes(state, items[1], "a shared array")
+        return StructArray(
+            made,
+            tuple(_declared(state, f"{name}_{field}", scalar, sizes, node) for field, scalar in made.fields),
+        )
     usable = isinstance(kind, Opaque) and kind.object in tuple(CLASSES.values())
     if not usable or kind.object.scalar.name == "bool":  # type: ignore[union-attr]
         raise state.error("ATL0725", "a shared array has a scalar type other than bool", items[0])
     sizes = array_sizes(state, items[1], "a shared array")
     element: Scalar = kind.object.scalar  # type: ignore[union-attr]
+    return _declared(state, name, element, sizes, node)
+
+
+def _declared(state: State, name: str, element: Scalar, sizes: tuple[int, ...], node: ast.AST) -> SharedValue:
     declared = SharedArray(state.unique(name), element, math.prod(sizes), state.span(node))
     state.shared.append(declared)
     return SharedValue(declared.name, element, sizes)

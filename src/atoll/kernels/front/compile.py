@@ -12,11 +12,13 @@ from atoll.ir import Kernel, Module, Parameter, Scalar, is_reserved
 from atoll.ir import nodes as n
 from atoll.ir.verify import verify
 from atoll.kernels.environment import Captures
-from atoll.kernels.front.signature import assigned_names, signature
+from atoll.kernels.front.signature import SignedParameter, assigned_names, signature
 from atoll.kernels.front.state import Frame, LocalBinding, Place, State
 from atoll.kernels.front.statements import lower_block
+from atoll.kernels.front.structures import struct_parameters
 from atoll.kernels.front.values import ViewValue
 from atoll.kernels.source import Function, find
+from atoll.kernels.structs import StructType, StructView
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +26,15 @@ class Typing:
     """What the front end learned about a function that the oracle needs: where literals take a type."""
 
     function: Function
-    places: Mapping[Place, Scalar]
+    places: Mapping[Place, Scalar | StructType]
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A kernel as KIR, the numbers it captured, and what the oracle needs."""
+    """A kernel as KIR, the parameters of its source, the numbers it captured, and what the oracle needs."""
 
     module: Module
+    params: tuple[SignedParameter, ...] = field(compare=False)
     captures: Captures = field(compare=False)
     typing: Mapping[types.FunctionType, Typing] = field(compare=False)
 
@@ -60,7 +63,8 @@ def compile_kernel(function: types.FunctionType, group: tuple[int, int, int] = (
         )
     frame = Frame(found, (found,), assigned=assigned_names(found.node), kernel=True)
     state = State(frame)
-    params = _parameters(state, found)
+    signed = signature(found).params
+    params = _parameters(state, found, signed)
     lower_block(state, found.node.body)
     kernel = Kernel(
         name=found.name,
@@ -74,13 +78,16 @@ def compile_kernel(function: types.FunctionType, group: tuple[int, int, int] = (
     )
     frames = {function: frame, **state.devices}
     typing = {key: Typing(item.function, dict(item.typed)) for key, item in frames.items()}
-    return Compiled(verify(Module(kernels=(kernel,))), state.captures, typing)
+    return Compiled(verify(Module(kernels=(kernel,))), signed, state.captures, typing)
 
 
-def _parameters(state: State, found: Function) -> tuple[Parameter, ...]:
+def _parameters(state: State, found: Function, signed: tuple[SignedParameter, ...]) -> tuple[Parameter, ...]:
     params: list[Parameter] = []
-    for item in signature(found).params:
+    for item in signed:
         span = found.source.span(item.node)
+        if isinstance(item.type, StructType | StructView):
+            params += struct_parameters(state, item, span)
+            continue
         name = state.unique(item.name)
         params.append(Parameter(name, item.type, span))
         if not isinstance(item.type, Scalar):

@@ -11,6 +11,7 @@ from atoll.ir import nodes as n
 from atoll.kernels.front.state import State, place
 from atoll.kernels.front.values import EXPRESSIONS, Value, Weak, described
 from atoll.kernels.promote import literal_fits, promote, widens
+from atoll.kernels.structs import StructType
 
 
 def default_type(weak: Weak) -> Scalar:
@@ -146,7 +147,7 @@ def cast_value(value: object) -> n.Expr:
     return cast_type("n.Expr", value)
 
 
-def note_type(state: State, node: ast.AST, scalar: Scalar) -> None:
+def note_type(state: State, node: ast.AST, scalar: Scalar | StructType) -> None:
     """Remember that a literal here takes this type, so that the oracle does the same."""
     state.frame.typed[place(node)] = scalar
 

@@ -23,11 +23,13 @@ from atoll.kernels.front.convert import (
     widen,
 )
 from atoll.kernels.front.convert import literal as typed_literal
-from atoll.kernels.front.state import LocalBinding, State
+from atoll.kernels.front.state import LocalBinding, State, StructBinding
 from atoll.kernels.front.unsupported import EXPRESSIONS as UNSUPPORTED
 from atoll.kernels.front.values import (
     Opaque,
     SharedValue,
+    StructArray,
+    StructValue,
     TupleValue,
     Value,
     ViewValue,
@@ -88,13 +90,22 @@ def in_order(state: State, nodes: Sequence[ast.expr]) -> list[Value]:
         marks.append(len(state.out))
     for index in range(len(found) - 1, -1, -1):
         value = found[index]
-        if marks[index] < len(state.out) and is_expression(value) and has_load(value):  # type: ignore[arg-type]
-            expr = expression(state, value, nodes[index])
-            name = state.new_local("t", expr.type, expr.span)
-            state.out.insert(marks[index], n.Assign(name, expr, expr.span))
-            state.defined = None if state.defined is None else state.defined | {name}
-            found[index] = n.Local(name, expr.type, expr.span)
+        if marks[index] == len(state.out):
+            continue
+        if is_expression(value) and has_load(value):  # type: ignore[arg-type]
+            found[index] = _kept(state, expression(state, value, nodes[index]), marks[index])
+        elif isinstance(value, StructValue):
+            fields = [_kept(state, expr, marks[index]) if has_load(expr) else expr for expr in value.fields]
+            found[index] = StructValue(value.struct, tuple(fields))
     return found
+
+
+def _kept(state: State, expr: n.Expr, at: int) -> n.Local:
+    """Keep a value in a local that is assigned at an earlier place of the output."""
+    name = state.new_local("t", expr.type, expr.span)
+    state.out.insert(at, n.Assign(name, expr, expr.span))
+    state.defined = None if state.defined is None else state.defined | {name}
+    return n.Local(name, expr.type, expr.span)
 
 
 def lower_condition(state: State, node: ast.expr, what: str = "a condition") -> n.Expr:
@@ -125,6 +136,11 @@ def _name(state: State, node: ast.Name) -> Value:
         return n.Local(binding.name, binding.type, state.span(node))
     if isinstance(binding, n.Param):
         return n.Param(binding.name, binding.type, state.span(node))
+    if isinstance(binding, StructBinding):
+        if state.defined is not None and binding.fields[0].name not in state.defined:
+            raise _unbound(state, node, binding.first.line, binding.first.column)
+        locals_ = (n.Local(item.name, item.type, state.span(node)) for item in binding.fields)
+        return StructValue(binding.struct, tuple(locals_))
     if isinstance(binding, SharedValue) and binding.private:
         first = state.span(state.frame.assigned.get(name, node))
         if state.defined is not None and binding.name not in state.defined:
@@ -188,6 +204,12 @@ def _attribute(state: State, node: ast.Attribute) -> Value:
     base = lower(state, node.value)
     if isinstance(base, ViewValue):
         return _view_attribute(state, base, node)
+    if isinstance(base, StructValue) and node.attr in base.struct.names:
+        return base.field(node.attr)
+    if isinstance(base, StructArray) and node.attr in ("size", "shape", "ndim"):
+        base = base.arrays[0]
+        if isinstance(base, ViewValue):
+            return _view_attribute(state, base, node)
     if isinstance(base, SharedValue) and node.attr == "size":
         return n.const(I64, math.prod(base.sizes), state.span(node))
     if isinstance(base, SharedValue) and node.attr == "shape":
@@ -448,6 +470,10 @@ def _subscript(state: State, node: ast.Subscript) -> Value:
     base = lower(state, node.value)
     if isinstance(base, Opaque) and base.object is fixed:
         return _fixed(state, base, node)
+    if isinstance(base, StructArray):
+        from atoll.kernels.front.structures import element as structure
+
+        return structure(state, base, node)
     if isinstance(base, TupleValue):
         index = lower(state, node.slice)
         size = len(base.items)

@@ -14,9 +14,18 @@ from atoll.kernels.definition import DeviceFunction
 from atoll.kernels.front.convert import coerce
 from atoll.kernels.front.expressions import in_order
 from atoll.kernels.front.signature import Signature, assigned_names, signature
-from atoll.kernels.front.state import Frame, LocalBinding, State
-from atoll.kernels.front.values import SharedValue, Value, ViewValue, described
+from atoll.kernels.front.state import Frame, LocalBinding, State, StructBinding
+from atoll.kernels.front.structures import declare, give
+from atoll.kernels.front.values import (
+    SharedValue,
+    StructArray,
+    StructValue,
+    Value,
+    ViewValue,
+    described,
+)
 from atoll.kernels.source import find
+from atoll.kernels.structs import StructType, StructView
 
 
 def inline(state: State, node: ast.Call, device: DeviceFunction) -> Value | None:
@@ -47,6 +56,10 @@ def inline(state: State, node: ast.Call, device: DeviceFunction) -> Value | None
     if frame.result is None:
         state.defined = defined
         return None
+    if isinstance(frame.result, StructBinding):
+        state.defined = (defined or frozenset()) | {item.name for item in frame.result.fields}
+        results = (n.Local(item.name, item.type, state.span(node)) for item in frame.result.fields)
+        return StructValue(frame.result.struct, tuple(results))
     state.defined = (defined or frozenset()) | {frame.result.name}
     return n.Local(frame.result.name, frame.result.type, state.span(node))
 
@@ -71,12 +84,18 @@ def _body(state: State, frame: Frame, signed: Signature, before: int) -> None:
         state.out[mark:mark] = zeros
 
 
-def _result(state: State, frame: Frame, scalar: Scalar, node: ast.AST) -> LocalBinding:
+def _result(
+    state: State, frame: Frame, scalar: Scalar | StructType, node: ast.AST
+) -> LocalBinding | StructBinding:
+    if isinstance(scalar, StructType):
+        return declare(state, "result", scalar, state.span(node))
     name = state.new_local(f"{frame.function.name}_result", scalar, state.span(node))
     return LocalBinding(name, scalar, state.span(node))
 
 
-def set_result(state: State, frame: Frame, scalar: Scalar, node: ast.AST) -> LocalBinding:
+def set_result(
+    state: State, frame: Frame, scalar: Scalar | StructType, node: ast.AST
+) -> LocalBinding | StructBinding:
     """Return the local that holds a function's result, declared at its first `return`."""
     if frame.result is None:
         frame.result = _result(state, frame, scalar, node)
@@ -91,6 +110,9 @@ def _bind(state: State, node: ast.Call, frame: Frame, signed: Signature) -> None
         value, at = values[param.name], given[param.name]
         if isinstance(param.type, View):
             frame.names[param.name] = _view(state, value, param.type, at, param.name)
+            continue
+        if isinstance(param.type, StructType | StructView):
+            frame.names[param.name] = _struct(state, value, param.type, at, param.name, frame)
             continue
         expr = coerce(state, value, param.type, at, f"the parameter `{param.name}`")
         local = state.new_local(f"{frame.function.name}_{param.name}", param.type, expr.span)
@@ -112,6 +134,21 @@ def _given(state: State, node: ast.Call, names: list[str], called: str) -> dict[
         count = len(node.args) + len(node.keywords)
         raise state.error("ATL0725", f"`{called}` takes {len(names)} arguments, not {count}", node)
     return given
+
+
+def _struct(
+    state: State, value: Value, wanted: StructType | StructView, node: ast.AST, name: str, frame: Frame
+) -> StructBinding | StructArray:
+    if isinstance(wanted, StructView) and isinstance(value, StructArray) and value.struct == wanted.struct:
+        first = value.arrays[0]
+        rank = first.type.rank if isinstance(first, ViewValue) else len(first.sizes)
+        if rank == wanted.rank:
+            return value
+    if isinstance(value, StructValue) and value.struct == wanted:
+        binding = declare(state, f"{frame.function.name}_{name}", value.struct, state.span(node))
+        give(state, binding, value, state.span(node))
+        return binding
+    raise state.error("ATL0713", f"the parameter `{name}` is a {wanted}, this is {described(value)}", node)
 
 
 def _view(state: State, value: Value, wanted: View, node: ast.AST, name: str) -> ViewValue | SharedValue:

@@ -12,6 +12,7 @@ from atoll.errors import AtollError, CompileError
 from atoll.ir import Scalar, View, is_reserved
 from atoll.kernels.scalars import Typed
 from atoll.kernels.source import Function
+from atoll.kernels.structs import StructType, StructView, struct_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class SignedParameter:
     """One parameter with its type and where it stands."""
 
     name: str
-    type: Scalar | View
+    type: Scalar | View | StructType | StructView
     node: ast.arg
 
 
@@ -28,7 +29,7 @@ class Signature:
     """The parameters of a function, and its result where the annotation says one."""
 
     params: tuple[SignedParameter, ...]
-    result: Scalar | None
+    result: Scalar | StructType | None
 
 
 def signature(function: Function) -> Signature:
@@ -43,7 +44,7 @@ def signature(function: Function) -> Signature:
     faults: list[Diagnostic] = []
     params: list[SignedParameter] = []
     for item in (*arguments.posonlyargs, *arguments.args):
-        kind = scalar_or_view(found.get(item.arg))
+        kind = scalar_or_view(found.get(item.arg)) or structural(found.get(item.arg))
         if is_reserved(item.arg):
             faults.append(
                 _fault(function, "ATL0722", f"`{item.arg}` lies under the reserved root `atoll_v`", item)
@@ -56,8 +57,8 @@ def signature(function: Function) -> Signature:
             params.append(SignedParameter(item.arg, kind, item))
     if faults:
         raise CompileError(*faults)
-    result = scalar_or_view(found.get("return"))
-    return Signature(tuple(params), result if isinstance(result, Scalar) else None)
+    result = scalar_or_view(found.get("return")) or structural(found.get("return"))
+    return Signature(tuple(params), result if isinstance(result, Scalar | StructType) else None)
 
 
 def _annotations(function: Function) -> dict[str, Any]:
@@ -91,6 +92,11 @@ def scalar_or_view(annotation: Any) -> Scalar | View | None:
     if isinstance(annotation, type) and issubclass(annotation, Typed) and annotation is not Typed:
         return annotation.scalar
     return None
+
+
+def structural(annotation: Any) -> StructType | StructView | None:
+    """Return the struct, or array of structs, that an annotation names, or None."""
+    return annotation if isinstance(annotation, StructView) else struct_of(annotation)
 
 
 def _refuse_other_kinds(function: Function, arguments: ast.arguments) -> None:

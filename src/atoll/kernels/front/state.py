@@ -14,8 +14,9 @@ from atoll.errors import CompileError
 from atoll.ir import LocalVariable, PrivateArray, Scalar, SharedArray, is_reserved
 from atoll.ir import nodes as n
 from atoll.kernels.environment import Captures
-from atoll.kernels.front.values import SharedValue, ViewValue
+from atoll.kernels.front.values import SharedValue, StructArray, StructValue, ViewValue
 from atoll.kernels.source import Function
+from atoll.kernels.structs import StructType
 
 #: The deepest nesting of expressions and of blocks in a source.
 MAX_DEPTH = 90
@@ -43,7 +44,18 @@ class LocalBinding:
     first: Span
 
 
-Binding = LocalBinding | ViewValue | SharedValue | n.Param | n.Const
+@dataclass(slots=True)
+class StructBinding:
+    """A name of the source that is a struct: a KIR local for each field, in order."""
+
+    struct: StructType
+    fields: tuple[LocalBinding, ...]
+    first: Span
+
+
+Binding = (
+    LocalBinding | StructBinding | ViewValue | SharedValue | StructArray | StructValue | n.Param | n.Const
+)
 
 
 @dataclass(slots=True)
@@ -66,11 +78,11 @@ class Frame:
     names: dict[str, Binding] = field(default_factory=dict)
     assigned: dict[str, ast.AST] = field(default_factory=dict)
     kernel: bool = False
-    result: LocalBinding | None = None
+    result: LocalBinding | StructBinding | None = None
     done: str | None = None
     returned: Span | None = None
     loop_depth: int = 0
-    typed: dict[Place, Scalar] = field(default_factory=dict)
+    typed: dict[Place, Scalar | StructType] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -25,9 +25,19 @@ from atoll.kernels.front.expressions import (
 from atoll.kernels.front.inline import set_result
 from atoll.kernels.front.loops import lower_for
 from atoll.kernels.front.signature import scalar_or_view
-from atoll.kernels.front.state import LocalBinding, State, merge
+from atoll.kernels.front.state import LocalBinding, State, StructBinding, merge
+from atoll.kernels.front.structures import assign_struct, field_target, give, held, store_element
 from atoll.kernels.front.unsupported import STATEMENTS as UNSUPPORTED
-from atoll.kernels.front.values import SharedValue, TupleValue, Value, ViewValue, Weak, described
+from atoll.kernels.front.values import (
+    SharedValue,
+    StructArray,
+    StructValue,
+    TupleValue,
+    Value,
+    ViewValue,
+    Weak,
+    described,
+)
 
 
 def lower_block(state: State, block: Sequence[ast.stmt]) -> None:
@@ -138,11 +148,28 @@ def _return(state: State, stmt: ast.Return) -> None:
 def _return_value(state: State, node: ast.expr) -> None:
     frame = state.frame
     value = lower(state, node)
+    if isinstance(value, StructValue) or isinstance(frame.result, StructBinding):
+        _return_struct(state, value, node)
+        return
     scalar = frame.result.type if frame.result else strong(state, value, node).type
     result = set_result(state, frame, scalar, node)
+    assert isinstance(result, LocalBinding)
     note_type(state, node, scalar)
     expr = coerce(state, value, scalar, node, f"the result of `{frame.function.name}`")
     state.emit(n.Assign(result.name, expr, state.span(node)))
+
+
+def _return_struct(state: State, value: Value, node: ast.expr) -> None:
+    frame = state.frame
+    if isinstance(value, StructValue):
+        result = set_result(state, frame, value.struct, node)
+        note_type(state, node, value.struct)
+        if isinstance(result, StructBinding) and result.struct == value.struct:
+            give(state, result, value, state.span(node))
+            return
+    what = frame.result.struct if isinstance(frame.result, StructBinding) else "number"
+    message = f"the result of `{frame.function.name}` is a {what}, this is {described(value)}"
+    raise state.error("ATL0713", message, node)
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -165,7 +192,9 @@ def _assign(state: State, stmt: ast.Assign) -> None:
         _assign_array(state, stmt.targets, stmt.value, stmt)
         return
     value = lower(state, stmt.value)
-    if len(stmt.targets) > 1 and not isinstance(value, Weak):
+    if len(stmt.targets) > 1 and isinstance(value, StructValue):
+        value = held(state, value)
+    elif len(stmt.targets) > 1 and not isinstance(value, Weak):
         value = simple(state, expression(state, value, stmt.value))
     for target in stmt.targets:
         assign(state, target, value, stmt.value)
@@ -175,17 +204,27 @@ def assign(state: State, target: ast.expr, value: Value, node: ast.expr) -> None
     """Give a name or an element a lowered value."""
     if isinstance(target, ast.Name):
         assign_name(state, target, value, node)
+    elif isinstance(target, ast.Attribute):
+        place, array = field_target(state, target)
+        _assign_element(state, array.field(target.attr), place, value, node)
     elif isinstance(target, ast.Subscript):
         base = lower(state, target.value)
-        with state.block() as late:
-            name, indices, element = element_place(state, base, target)
-        if late and not isinstance(value, Weak):  # Python evaluates the value before the index
-            value = simple(state, expression(state, value, node))
-        state.out += late
-        _store(state, name, indices, element, value, target, node)
+        if isinstance(base, StructArray):
+            store_element(state, base, target, value, node)
+        else:
+            _assign_element(state, base, target, value, node)
     else:
         what = "a starred name" if isinstance(target, ast.Starred) else "this"
         raise state.error("ATL0710", f"{what} cannot be assigned in a kernel", target)
+
+
+def _assign_element(state: State, base: Value, target: ast.Subscript, value: Value, node: ast.expr) -> None:
+    with state.block() as late:
+        name, indices, element = element_place(state, base, target)
+    if late and not isinstance(value, Weak):  # Python evaluates the value before the index
+        value = simple(state, expression(state, value, node))
+    state.out += late
+    _store(state, name, indices, element, value, target, node)
 
 
 def _store(
@@ -207,9 +246,16 @@ def assign_name(
     """Give a local a value; its first assignment gives it its type."""
     state.check_name(target.id, target)
     binding = state.frame.names.get(target.id)
-    if isinstance(binding, ViewValue | SharedValue):
+    if isinstance(binding, ViewValue | SharedValue | StructArray):
         raise state.error("ATL0714", f"`{target.id}` is {described(binding)} and cannot be assigned", target)
-    if isinstance(value, ViewValue | SharedValue | TupleValue):
+    if isinstance(value, StructValue) and declared is None:
+        assign_struct(state, target, value, node)
+        return
+    if isinstance(binding, StructBinding):
+        raise state.error(
+            "ATL0714", f"`{target.id}` is a {binding.struct} and cannot become {described(value)}", target
+        )
+    if isinstance(value, ViewValue | SharedValue | StructArray | TupleValue):
         raise state.error("ATL0710", f"{described(value)} cannot be given another name", node)
     if not isinstance(binding, LocalBinding):
         binding = _new_binding(state, target, value, node, declared)
@@ -260,11 +306,14 @@ def _assign_tuple(state: State, target: ast.Tuple, source: ast.expr, stmt: ast.s
         values, nodes = list(value.items), [source] * len(value.items)
     if len(values) != len(target.elts):
         raise state.error("ATL0725", f"{len(target.elts)} names take {len(values)} values", stmt)
-    held: list[Value] = []
+    taken: list[Value] = []
     for value, node in zip(values, nodes, strict=True):
-        keep = isinstance(value, Weak | ViewValue | SharedValue | TupleValue)
-        held.append(value if keep else _held(state, expression(state, value, node)))
-    for item, value, node in zip(target.elts, held, nodes, strict=True):
+        if isinstance(value, StructValue):
+            taken.append(held(state, value))
+            continue
+        keep = isinstance(value, Weak | ViewValue | SharedValue | StructArray | TupleValue)
+        taken.append(value if keep else _held(state, expression(state, value, node)))
+    for item, value, node in zip(target.elts, taken, nodes, strict=True):
         assign(state, item, value, node)
 
 
@@ -341,14 +390,16 @@ def _augmented(state: State, stmt: ast.AugAssign) -> None:
         at = ast.copy_location(ast.Name(id=stmt.target.id, ctx=ast.Load()), stmt)
         assign_name(state, stmt.target, value, at)
     elif isinstance(stmt.target, ast.Subscript):
-        _augmented_element(state, stmt, stmt.target)
+        _augmented_element(state, stmt, lower(state, stmt.target.value), stmt.target)
+    elif isinstance(stmt.target, ast.Attribute):
+        place, array = field_target(state, stmt.target)
+        _augmented_element(state, stmt, array.field(stmt.target.attr), place)
     else:
         raise state.error("ATL0710", "this cannot be assigned in a kernel", stmt.target)
 
 
-def _augmented_element(state: State, stmt: ast.AugAssign, target: ast.Subscript) -> None:
+def _augmented_element(state: State, stmt: ast.AugAssign, base: Value, target: ast.Subscript) -> None:
     """Lower ``x[i] += v``: the index is evaluated once, the element is read before `v`."""
-    base = lower(state, target.value)
     name, indices, element = element_place(state, base, target)
     indices = tuple(simple(state, index) for index in indices)
     load: n.Expr = n.Load(name, indices, element, state.span(target))

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, get_args
 
 from atoll.ir import Scalar, View
 from atoll.ir import nodes as n
+from atoll.kernels.structs import StructType
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,30 @@ class SharedValue:
 
 
 @dataclass(frozen=True, slots=True)
+class StructValue:
+    """A struct by value: an expression for each field, in order."""
+
+    struct: StructType
+    fields: tuple[n.Expr, ...]
+
+    def field(self, name: str) -> n.Expr:
+        """Return a field; KeyError where there is none."""
+        return dict(zip(self.struct.names, self.fields, strict=True))[name]
+
+
+@dataclass(frozen=True, slots=True)
+class StructArray:
+    """An array of structs: an array for each field, in order, of one shape."""
+
+    struct: StructType
+    arrays: tuple[ViewValue | SharedValue, ...]
+
+    def field(self, name: str) -> ViewValue | SharedValue:
+        """Return the array of a field; KeyError where there is none."""
+        return dict(zip(self.struct.names, self.arrays, strict=True))[name]
+
+
+@dataclass(frozen=True, slots=True)
 class TupleValue:
     """Several values, as `x.shape` gives them."""
 
@@ -49,7 +74,7 @@ class Opaque:
     path: tuple[str, ...]
 
 
-Value: TypeAlias = n.Expr | Weak | ViewValue | SharedValue | TupleValue | Opaque
+Value: TypeAlias = n.Expr | Weak | ViewValue | SharedValue | StructValue | StructArray | TupleValue | Opaque
 EXPRESSIONS = get_args(n.Expr)
 
 
@@ -67,6 +92,10 @@ def described(value: Value) -> str:
             return f"a {value.type}"
         case SharedValue():
             return f"{'an' if value.private else 'a shared'} array of {value.element}"
+        case StructValue():
+            return f"a {value.struct}"
+        case StructArray():
+            return f"an array of {value.struct}"
         case TupleValue():
             return "a tuple"
         case Opaque():

@@ -23,10 +23,12 @@ from atoll.kernels.front.calls import MATHS
 from atoll.kernels.front.compile import Compiled, Typing
 from atoll.kernels.front.signature import SignedParameter, signature
 from atoll.kernels.front.state import Place, place
+from atoll.kernels.oracle.structures import taken
 from atoll.kernels.promote import promote
 from atoll.kernels.scalars import Fault, Typed, convert, make
+from atoll.kernels.structs import StructType, StructView
 
-_TYPED = "__atoll_typed__"
+_TYPED, _TAKEN = "__atoll_typed__", "__atoll_taken__"
 _TUPLE = "__atoll_tuple__"
 
 
@@ -48,8 +50,10 @@ class Body:
         return self.function(**{param.name: _passed(given[param.name], param.type) for param in self.params})
 
 
-def _passed(value: Any, kind: Scalar | View) -> Any:
-    if isinstance(kind, View) or isinstance(value, bool):
+def _passed(value: Any, kind: Scalar | View | StructType | StructView) -> Any:
+    if isinstance(kind, StructType):
+        return taken(value)
+    if isinstance(kind, View | StructView) or isinstance(value, bool):
         return value
     return make(kind, convert(value, kind))
 
@@ -74,7 +78,7 @@ def _body(function: types.FunctionType, typing: Typing) -> Body:
 class _Typer(ast.NodeTransformer):
     """Wraps the expressions to which the front end gave a type."""
 
-    def __init__(self, places: Mapping[Place, Scalar]) -> None:
+    def __init__(self, places: Mapping[Place, Scalar | StructType]) -> None:
         self.places = places
 
     def visit(self, node: ast.AST) -> Any:
@@ -109,8 +113,11 @@ def _several(*values: Any) -> tuple[Any, ...]:
     return values
 
 
-def _wrapped(node: Any, scalar: Scalar) -> ast.expr:
-    call = ast.Call(ast.Name(_TYPED, ast.Load()), [node, ast.Constant(scalar.name)], [])
+def _wrapped(node: Any, kind: Scalar | StructType) -> ast.expr:
+    if isinstance(kind, StructType):
+        call = ast.Call(ast.Name(_TAKEN, ast.Load()), [node], [])
+    else:
+        call = ast.Call(ast.Name(_TYPED, ast.Load()), [node, ast.Constant(kind.name)], [])
     return ast.fix_missing_locations(ast.copy_location(call, node))
 
 
@@ -135,7 +142,7 @@ def _environment(function: types.FunctionType) -> dict[str, Any]:
         found = resolve(function, name)
         if found is not MISSING:
             names[name] = _stand_in(found)
-    names[_TYPED] = _give_type
+    names[_TYPED], names[_TAKEN] = _give_type, taken
     names[_TUPLE] = _several
     return names
 

@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 from atoll.diagnostics import Diagnostic, Span
@@ -15,11 +16,14 @@ from atoll.errors import LaunchError
 from atoll.ir import Kernel, View, has_barrier
 from atoll.kernels.arguments import check
 from atoll.kernels.definition import KernelFunction, Sizes
+from atoll.kernels.front.signature import SignedParameter
 from atoll.kernels.launch import Done, Shape, over_shape
 from atoll.kernels.oracle.item import Group, Item
 from atoll.kernels.oracle.memory import Log, OracleView, Race, Site
 from atoll.kernels.oracle.rewrite import Body, bodies
+from atoll.kernels.oracle.structures import OracleStructs
 from atoll.kernels.scalars import Fault, make
+from atoll.kernels.structs import StructType, StructView, spread
 from atoll.kernels.surface import running
 
 
@@ -58,7 +62,7 @@ class OracleLaunch:
         """
         compiled = self.kernel.compiled()
         kernel = compiled.kernel
-        checked = check(kernel, arguments)
+        checked = check(kernel, spread(compiled.params, arguments))
         arrays = {item.name: item.array for item in checked.arrays}
         given: list[Any] = []
         for param in kernel.params:
@@ -67,11 +71,30 @@ class OracleLaunch:
             else:
                 value = checked.scalars[param.name]
                 given.append(value if isinstance(value, bool) else make(param.type, value))
-        run = _Run(self, bodies(compiled), tuple(given), Log() if self.races else None, _names(kernel))
+        run = _Run(
+            self,
+            bodies(compiled),
+            tuple(_grouped(compiled.params, given)),
+            Log() if self.races else None,
+            _names(kernel),
+        )
         run.all(whole=has_barrier(kernel))
         if run.log is not None and run.log.races:
             raise LaunchError(*(_race(race) for race in run.log.races.values()))
         return Done(f"CPython {platform.python_version()} (oracle)")
+
+
+def _grouped(params: tuple[SignedParameter, ...], given: list[Any]) -> Iterator[Any]:
+    """Give the arguments of the source: a struct for its fields, an array of structs for theirs."""
+    left = iter(given)
+    for item in params:
+        if isinstance(item.type, StructView):
+            arrays = tuple(next(left) for _ in item.type.struct.names)
+            yield OracleStructs(item.type.struct, arrays)
+        elif isinstance(item.type, StructType):
+            yield SimpleNamespace(**{name: next(left) for name in item.type.names})
+        else:
+            yield next(left)
 
 
 def _names(kernel: Kernel) -> dict[Site, tuple[str, ...]]:
