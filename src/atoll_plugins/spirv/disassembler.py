@@ -29,6 +29,7 @@ _NONE = frozenset(
         *(
             Op.Name,
             Op.MemberName,
+            Op.Line,
             Op.Extension,
             Op.MemoryModel,
             Op.EntryPoint,
@@ -40,7 +41,9 @@ _NONE = frozenset(
         *(Op.ReturnValue, Op.Unreachable),
     )
 )
-_UNTYPED = frozenset((Op.ExtInstImport, Op.Label, *(op for op in Op if op.name.startswith("Type"))))
+_UNTYPED = frozenset(
+    (Op.ExtInstImport, Op.String, Op.Label, *(op for op in Op if op.name.startswith("Type")))
+)
 
 
 def disassemble(code: bytes) -> str:
@@ -66,6 +69,8 @@ class _Text:
         self._operands: dict[int, Callable[[tuple[int, ...]], list[str]]] = {
             Op.Name: lambda words: [_id(words[0]), _string(words[1:])],
             Op.MemberName: lambda words: [_id(words[0]), str(words[1]), _string(words[2:])],
+            Op.String: lambda words: [_string(words)],
+            Op.Line: lambda words: [_id(words[0]), *map(str, words[1:])],
             Op.Extension: lambda words: [_string(words)],
             Op.ExtInstImport: lambda words: [_string(words)],
             Op.ExtInst: lambda words: [_id(words[0]), _name(Glsl, words[1]), *map(_id, words[2:])],

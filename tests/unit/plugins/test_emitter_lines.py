@@ -14,6 +14,7 @@ from atoll.store import PayloadRoot
 from atoll.testing.emitters import with_spans
 from atoll.testing.programs import programs
 from atoll_plugins.formats.places import Places, quoted
+from atoll_plugins.spirv.disassembler import disassemble
 from emitter_kit import accepted, emitter, tool
 
 STAGES = {
@@ -152,3 +153,9 @@ def test_a_place_is_said_where_it_changes() -> None:
 
 def test_a_hostile_path_stays_inside_its_string() -> None:
     assert quoted('a"\n\\b\0ü') == '"a\\042\\012\\134b\\000\\303\\274"'
+
+
+def test_the_disassembly_of_a_shader_shows_its_lines() -> None:
+    text = disassemble(made("vulkan", "saxpy").code)
+    assert "OpString" in text
+    assert f"OpLine %{text.split(' = OpString')[0].rsplit('%', 1)[1]} {_lines('saxpy')[0]} 5" in text
