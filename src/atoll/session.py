@@ -201,6 +201,11 @@ class Session:
         abi = lane.describe(self._host_request()).abi
         return taken(offer, package, self.accel, abi, backend_rules())
 
+    @property
+    def abi(self) -> str:
+        """The ABI tag of what the host compiler makes; empty where it is not told."""
+        return cast("HostLane", self.registry.lanes["host"]).describe(self._host_request()).abi
+
     def _store(self) -> Store:
         from atoll.store import Store
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from atoll.session import open_session
-from e2e.harness import PATH, machine, right
+from e2e.harness import ATOLL, PATH, machine, right, run
 from unit.plugins.lane_project import write
 
 SPEAKS = """\
@@ -195,3 +196,21 @@ def test_atoll_itself_links_what_it_installed(moved: Path, tmp_path: Path) -> No
         more = {"PKG_CONFIG_PATH": f"{moved}/lib/pkgconfig", "CMAKE_PREFIX_PATH": str(moved)}
         built = open_session(root, environment={"PATH": PATH, **more}).build()
         assert right(root / built.outputs[0].path, where=root).out == "1104 42\n"
+
+
+def test_pack_writes_the_prefix_with_what_was_measured_in_it(tmp_path: Path) -> None:
+    needs("pkg-config", "glslc")
+    root = write(tmp_path / "a project", FILES)
+    path = right(ATOLL, "pack", "--out", "to here", where=root).out.strip()
+    assert path == "to here/words-1.4.2"
+    index = json.loads((root / path / "index.json").read_text())
+    rows = {item["path"]: item for item in index["artifacts"]}
+    assert sorted(rows) == ["include", "lib/libinner.a", "lib/libspoken.so", "lib/libwords.a"]
+    assert rows["lib/libwords.a"]["accel"].startswith("vulkan1")
+    assert rows["lib/libinner.a"]["accel"] != rows["lib/libwords.a"]["accel"]
+    assert (root / path / "lib/cmake/words/wordsConfig.cmake").is_file()
+    right(ATOLL, "pack", "--out", "to here", where=root)
+    (root / path / "index.json").unlink()
+    refused = run(ATOLL, "pack", "--out", "to here", where=root)
+    assert refused.code == 2
+    assert "ATL0469" in refused.err

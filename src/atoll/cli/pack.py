@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from atoll.build import Output
     from atoll.errors import AtollError
     from atoll.packaging import Metadata, Packed
+    from atoll.packaging.library import PackedLibrary
     from atoll.session import Built, Session
 
 LICENSES = ("LICENSE*", "LICENCE*", "COPYING*", "NOTICE*")
@@ -29,7 +30,10 @@ LICENSES = ("LICENSE*", "LICENCE*", "COPYING*", "NOTICE*")
 @click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
 @click.option("-v", "--verbose", is_flag=True, help="Print each command.")
 def command(out: str, jobs: int | None, offline: bool, as_data: bool, verbose: bool) -> None:
-    """Pack the project as one wheel: the processor's code and every backend of the manifest's set."""
+    """Pack the project as one wheel: the processor's code and every backend of the manifest's set.
+
+    A project of libraries is packed as a folder: headers, libraries, and how CMake and pkg-config find them.
+    """
     from atoll.errors import AtollError
     from atoll.session import open_session
 
@@ -38,6 +42,9 @@ def command(out: str, jobs: int | None, offline: bool, as_data: bool, verbose: b
         session = open_session(Path.cwd(), offline=offline, say=talk.say)
         built = session.build(elsewhere=True, jobs=jobs, on_event=talk.event, on_plan=talk.plan)
         talk.diagnostics(built.diagnostics)
+        if libraries := _libraries(built):
+            _answer(_pack_library(session, built, libraries, Path(out)), talk, as_data=as_data)
+            return
         packed = _pack(session, built, Path(out))
     except AtollError as error:
         _refuse(error, talk, as_data=as_data)
@@ -67,6 +74,41 @@ def _pack(session: Session, built: Built, out: Path) -> Packed:
     )
 
 
+def _libraries(built: Built) -> list[str]:
+    """Return the libraries of a project that has nothing for a wheel, as they lie in the prefix."""
+    if any(output.kind == "python" for output in built.outputs):
+        return []
+    found = (output.path for output in built.outputs if output.kind in ("static", "shared"))
+    return [f"lib/{PurePosixPath(path).name}" for path in found]
+
+
+def _pack_library(session: Session, built: Built, libraries: list[str], out: Path) -> PackedLibrary:
+    from atoll.packaging.library import pack_library
+    from atoll.plugin.rules import backend_rules
+
+    return pack_library(
+        built.root / built.folder / "install",
+        libraries,
+        _metadata(session),
+        out,
+        abi=session.abi,
+        declared=session.accel,
+        rules=backend_rules(),
+    )
+
+
+def _answer(packed: PackedLibrary, talk: Talk, *, as_data: bool) -> None:
+    from atoll.artifact.descriptor import accel_text
+
+    if as_data:
+        talk.emit({"folder": str(packed.path), "index": packed.index.as_json(), "diagnostics": []})
+        return
+    for item in packed.index.artifacts:
+        if item.role == "library":
+            talk.say(f"  {item.path}  {accel_text(item.accel)}")
+    click.echo(packed.path)
+
+
 def _nothing(session: Session) -> Exception:
     from atoll.diagnostics import Diagnostic
     from atoll.errors import UsageError
@@ -75,10 +117,10 @@ def _nothing(session: Session) -> Exception:
     return UsageError(
         Diagnostic(
             code="ATL0468",
-            message=f"`{session.manifest.package.name}` has nothing that a wheel ships",
+            message=f"`{session.manifest.package.name}` has nothing to ship",
             notes=(
                 f"kinds of its targets: {', '.join(kinds) or 'none'}",
-                "a wheel ships targets of kind python",
+                "a wheel ships targets of kind python, a folder those of kind static and shared",
             ),
             hint='add a target with `kind = "python"`',
         )

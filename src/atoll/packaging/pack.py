@@ -75,10 +75,10 @@ def pack_tree(
     """
     folders = [tree / name for name in packages] or [tree]
     files = {name: path for folder in folders for name, path in tree_files(folder, tree).items()}
-    found = _together([_named(report(folder), tree) for folder in folders], tree.name)
-    faults = [*_unknown(found), *_vendor(found), *_different(found, declared, rules or {})]
-    if faults:
-        raise ArtifactMismatchError(*faults)
+    found = together([named(report(folder), tree) for folder in folders], tree.name)
+    wrong = [*_vendor(found), *faults(found, declared, rules or {})]
+    if wrong:
+        raise ArtifactMismatchError(*wrong)
     chosen = platform(found.facts, frozenset(Path(name).name for name in files))
     if asked_platform:
         check_asked(asked_platform, chosen)
@@ -96,7 +96,7 @@ def pack_tree(
     )
 
 
-def _named(found: Report, tree: Path) -> Report:
+def named(found: Report, tree: Path) -> Report:
     """Return the report with members named as in the wheel."""
     start = f"{tree}/"
 
@@ -116,7 +116,7 @@ def _named(found: Report, tree: Path) -> Report:
     )
 
 
-def _together(reports: list[Report], name: str) -> Report:
+def together(reports: list[Report], name: str) -> Report:
     """Return one report of several folders."""
     findings = tuple(item for each in reports for item in each.measured.findings)
     unread = tuple(row for each in reports for row in each.measured.unread)
@@ -134,6 +134,11 @@ def _together(reports: list[Report], name: str) -> Report:
         files=tuple(row for each in reports for row in each.files),
         diagnostics=tuple(item for each in reports for item in each.diagnostics),
     )
+
+
+def faults(found: Report, declared: AccelSet | None, rules: Mapping[str, BackendRules]) -> list[Diagnostic]:
+    """Return why what was measured may not be shipped: code that is unknown, or other than declared."""
+    return [*_unknown(found), *_different(found, declared, rules)]
 
 
 def _unknown(found: Report) -> list[Diagnostic]:

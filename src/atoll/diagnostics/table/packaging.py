@@ -83,7 +83,12 @@ CODES = {
         "What a link outside the folder names was not measured.",
     ),
     "ATL0468": CodeInfo(
-        "nothing to ship in a wheel",
-        "`atoll pack` ships the targets of kind `python`, and the project has none.",
+        "nothing to ship",
+        "`atoll pack` ships the targets of kind `python` as a wheel, or else the libraries of the project as a "
+        "folder, and the project has neither.",
+    ),
+    "ATL0469": CodeInfo(
+        "a folder in the way",
+        "`atoll pack` replaces the folder of a library that it wrote itself, and nothing else.",
     ),
 }
