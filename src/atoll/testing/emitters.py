@@ -133,7 +133,7 @@ def a_refusal_lists_every_place(emitter: Emitter) -> None:
         kernel = module.kernel(program.name)
         alone: set[Span] = set()
         for stmt in kernel.body:
-            if isinstance(stmt, nodes.Store):
+            if not isinstance(stmt, nodes.Assign):
                 alone |= refused(emitter, _with_body(module, kernel, _needed(kernel, stmt)), program, target)
         together = refused(emitter, module, program, target)
         assert alone == together, (
