@@ -84,14 +84,16 @@ def test_too_many_bytes_or_members(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     refused(archive, tmp_path / "root2", "more than 2 members")
 
 
-def test_members_that_overlap(tmp_path: Path) -> None:
+@pytest.mark.parametrize("offset", [10, 500, 1030])
+def test_members_that_overlap(tmp_path: Path, offset: int) -> None:
+    """The second member starts in the first one's header, in its bytes, one byte before their end."""
     archive = tmp_path / "a.whl"
     with zipfile.ZipFile(archive, "w") as opened:
         opened.writestr("a", "x" * 1000)
         opened.writestr("b", "y" * 1000)
     data = bytearray(archive.read_bytes())
     second = data.rindex(b"PK\x01\x02")
-    data[second + 42 : second + 46] = struct.pack("<I", 10)
+    data[second + 42 : second + 46] = struct.pack("<I", offset)
     archive.write_bytes(data)
     refused(archive, tmp_path / "root", "overlap")
 

@@ -113,7 +113,8 @@ def _zip(archive: Path, opened: zipfile.ZipFile, root: Path) -> Iterator[StoredF
 def _overlapping(archive: Path, members: list[zipfile.ZipInfo]) -> None:
     ordered = sorted(members, key=lambda member: member.header_offset)
     for one, other in pairwise(ordered):
-        if one.header_offset + 30 + one.compress_size > other.header_offset:
+        spelled = len(one.orig_filename.encode("utf-8" if one.flag_bits & 0x800 else "cp437", "replace"))
+        if one.header_offset + 30 + spelled + one.compress_size > other.header_offset:
             raise refuse(archive, f"members overlap: {one.filename!r} and {other.filename!r}")
 
 
