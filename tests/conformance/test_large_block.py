@@ -53,6 +53,20 @@ int main(int count, char **arguments) {
 """
 
 
+# 32 floats are 128 bytes, the most that every device takes as push constants: the last block that is none.
+PUSHED = 32
+PUSHED_GLSL = """\
+#version 450
+layout(local_size_x = 64) in;
+layout(binding = 0) buffer O { float o[]; };
+layout(push_constant) uniform P { float v[32]; };
+void main() {
+  uint i = gl_GlobalInvocationID.x;
+  if (i < 32) o[i] = v[i] + 1.0;
+}
+"""
+
+
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     needs_device(driver("vulkan"))
@@ -108,3 +122,27 @@ def test_another_group_than_the_compiled_one_is_refused_in_python(tmp_path: Path
     with pytest.raises(Exception, match="compiled for another group"):
         device.run(emitted, (1,), (32,), {"x": x, "y": x, "out": x, "a": 1.0, "n": 4})
     device.free()
+
+
+def test_a_block_of_128_bytes_is_pushed_in_python(tmp_path: Path, library: Path) -> None:
+    layout = replace(LAYOUT, fields=LAYOUT.fields[:PUSHED], block_bytes=4 * PUSHED)
+    emitted = replace(code("vulkan", tmp_path), code=spirv(tmp_path, PUSHED_GLSL, "pushed"), layout=layout)
+    device = Device(driver("vulkan", library).open(0))
+    out = np.zeros(PUSHED, np.float32)
+    device.run(emitted, (1,), (64,), {"o": out, **{f"v{index}": float(index) for index in range(PUSHED)}})
+    device.free()
+    assert list(out) == [index + 1.0 for index in range(PUSHED)]
+    assert "vkCmdPushConstants" in (tmp_path / "log").read_text().split()
+
+
+def test_a_block_of_128_bytes_is_pushed_in_c(tmp_path: Path, library: Path) -> None:
+    found = driver("vulkan")
+    main, kernel = tmp_path / "main.c", tmp_path / "pushed.code"
+    main.write_text(MAIN.replace("40", "32").replace("41", "33"))
+    kernel.write_bytes(spirv(tmp_path, PUSHED_GLSL, "pushed"))
+    program = programs.program(
+        found, tmp_path, programs.launcher_object(found, tmp_path, library), main=str(main)
+    )
+    said = programs.run(program, kernel, env=dict(os.environ))
+    assert said.split() == [str(index + 1) for index in range(PUSHED)]
+    assert "vkCmdPushConstants" in (tmp_path / "log").read_text().split()

@@ -292,6 +292,50 @@ for wrong in (Tensor(x, (2, 0)), Tensor(x.astype('i4')), Tensor(np.zeros((4, 2),
     ]
 
 
+def test_a_tensor_starts_at_its_byte_offset(built: Built) -> None:
+    """NumPy's tensors have none; PyTorch's slices do."""
+    code = """
+import ctypes
+import numpy as np
+x = np.arange(8, dtype='f4')
+class Shape(ctypes.Structure):
+    _fields_ = [('data', ctypes.c_void_p), ('type', ctypes.c_int32), ('id', ctypes.c_int32), ('rank', ctypes.c_int32),
+                ('code', ctypes.c_uint8), ('bits', ctypes.c_uint8), ('lanes', ctypes.c_uint16),
+                ('shape', ctypes.POINTER(ctypes.c_int64)), ('strides', ctypes.POINTER(ctypes.c_int64)),
+                ('offset', ctypes.c_uint64), ('manager', ctypes.c_void_p), ('deleter', ctypes.c_void_p)]
+four = (ctypes.c_int64 * 1)(4)
+tensor = Shape(x.ctypes.data, 1, 0, 1, 2, 32, 1, four, None, 16, None, None)
+new = ctypes.pythonapi.PyCapsule_New
+new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+class Tensor:
+    def __dlpack__(self): return new(ctypes.addressof(tensor), b'dltensor', None)
+    def __dlpack_device__(self): return (1, 0)
+o = np.zeros(4, 'f4')
+k.saxpy(2.0, Tensor(), x[:4].copy(), o)
+print(o)
+"""
+    assert said(built, code, PYTHONPATH=f"{built.folder}:{_numpy()}") == "[ 8. 11. 14. 17.]"
+
+
+def test_a_root_of_another_package_is_not_taken(tmp_path: Path) -> None:
+    other = Built(tmp_path / "other", interface(scanned(tmp_path / "src" / "cpu", SAXPY), package="other"))
+    mine = Built(tmp_path / "mine", interface(scanned(tmp_path / "src" / "cpu", SAXPY)))
+    mine.module()
+    compiled(
+        *(
+            "g++",
+            "-shared",
+            *other.objects("cpu", SAXPY, version="1"),
+            "-o",
+            mine.package / "_kernels_cpu.so",
+        ),
+        where=tmp_path,
+    )
+    text = raised(mine, "k.app_saxpy(1, F(1), F(1), F(1))")
+    assert "it is the root cpu of other with root ABI" in text
+    assert "not cpu of app with root ABI" in text
+
+
 def test_devices_says_why_a_root_cannot_be_used(built: Built) -> None:
     found = json.loads(said(built, "import json\nprint(json.dumps(k.devices()))"))
     assert list(found) == ["gpu", "soft", "gone", "bare", "cpu"]
