@@ -1,6 +1,6 @@
 """Do these arguments fit the kernel's signature? Checked by name before anything is launched.
 
-An array is NumPy's, or anything that shows itself through ``__array_interface__`` without a copy.
+An array is NumPy's, or anything that shows itself through ``__array_interface__`` or DLPack without a copy.
 Strides and offsets are passed as they are (launch ABI 1), so a slice is launched without a copy;
 arrays that overlap share one device buffer, so that aliasing means on a device what it means here.
 """
@@ -198,9 +198,63 @@ def as_array(param: Parameter, value: Any) -> np.ndarray[Any, Any]:
         return value
     if hasattr(value, "__array_interface__"):
         return np.asarray(value)
+    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        return _from_dlpack(param, value)
     raise _refuse(
         param, f"a {type(value).__name__}", hint="pass a NumPy array, as `numpy.asarray(…)` makes one"
     )
+
+
+#: What DLPack calls the host's memory.
+_HOST = 1
+
+
+def _from_dlpack(param: Parameter, value: Any) -> np.ndarray[Any, Any]:
+    """Return another library's array over the same memory.
+
+    A capsule of DLPack before 1.0 has no flag for reading only, and NumPy then allows no writing; its
+    consumers may write (dlpack.h), so a kernel does.
+    """
+    import numpy as np
+
+    kind, _ = value.__dlpack_device__()
+    if int(kind) != _HOST:
+        raise _refuse(
+            param,
+            f"a {type(value).__name__} in the memory of another device (DLPack device type {int(kind)})",
+            hint="copy it to the host",
+        )
+    try:
+        array = np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise _refuse(param, f"a {type(value).__name__} that DLPack does not give: {error}") from error
+    if array.flags.writeable or _says_read_only(value):
+        return array
+    return _writable(array)
+
+
+def _says_read_only(value: Any) -> bool:
+    """Tell whether an array that NumPy made unwritable was so already: only DLPack 1.0 can say."""
+    try:
+        value.__dlpack__(max_version=(1, 0))
+    except (TypeError, BufferError):
+        return False
+    return True
+
+
+class _Shown:
+    """An array's memory for NumPy, which keeps this alive and this the array."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        shown = dict(array.__array_interface__)
+        shown["data"] = (shown["data"][0], False)
+        self.array, self.__array_interface__ = array, shown
+
+
+def _writable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    import numpy as np
+
+    return np.asarray(_Shown(array))
 
 
 def _bounds(array: np.ndarray[Any, Any], first: int) -> tuple[int, int]:

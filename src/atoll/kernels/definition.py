@@ -11,11 +11,13 @@ from atoll.errors import CompileError, LaunchError
 
 if TYPE_CHECKING:
     from atoll.ir import Module
+    from atoll.kernels.contract import Requirement
     from atoll.kernels.front import Compiled
     from atoll.kernels.launch import Launch
     from atoll.kernels.oracle import OracleLaunch
 
 Sizes = int | tuple[int, ...]
+Conditions = str | tuple[str, ...] | None
 
 
 class DeviceFunction:
@@ -51,11 +53,23 @@ class KernelFunction:
     Attributes:
         function: The Python function, unchanged.
         block: The work-group size that its contract fixes; zeros where any size serves.
+        requires: What else its contract asks of a launch.
     """
 
-    def __init__(self, function: types.FunctionType, block: tuple[int, int, int]) -> None:
+    def __init__(
+        self,
+        function: types.FunctionType,
+        block: tuple[int, int, int],
+        requires: str | tuple[str, ...] | None = None,
+    ) -> None:
         self.function = function
         self.block = block
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        self.requires: tuple[Requirement, ...] = ()
+        if requires is not None:
+            from atoll.kernels.contract import requirements
+
+            self.requires = requirements(requires, function.__name__, names)
         self.__name__ = function.__name__
         self.__module__ = function.__module__
         self.__doc__ = function.__doc__
@@ -149,26 +163,31 @@ def device(function: Callable[..., Any]) -> DeviceFunction:
 
 
 @overload
-def kernel(function: Callable[..., Any], *, block: Sizes | None = None) -> KernelFunction: ...
+def kernel(
+    function: Callable[..., Any], *, block: Sizes | None = None, requires: Conditions = None
+) -> KernelFunction: ...
 
 
 @overload
 def kernel(
-    function: None = None, *, block: Sizes | None = None
+    function: None = None, *, block: Sizes | None = None, requires: Conditions = None
 ) -> Callable[[Callable[..., Any]], KernelFunction]: ...
 
 
-def kernel(function: Callable[..., Any] | None = None, *, block: Sizes | None = None) -> Any:
+def kernel(
+    function: Callable[..., Any] | None = None, *, block: Sizes | None = None, requires: Conditions = None
+) -> Any:
     """Mark a function as a kernel: ``@kernel`` or ``@kernel(block=256)``.
 
     Args:
         function: The function.
         block: A launch contract: the work-group size, which emitters use and launches keep.
+        requires: More of it: conditions over the arguments, as ``"n <= x.size"``, checked before a launch.
     """
     sizes = (0, 0, 0) if block is None else block_sizes(block)
     if function is None:
-        return lambda wrapped: KernelFunction(_checked(wrapped, "kernel"), sizes)
-    return KernelFunction(_checked(function, "kernel"), sizes)
+        return lambda wrapped: KernelFunction(_checked(wrapped, "kernel"), sizes, requires)
+    return KernelFunction(_checked(function, "kernel"), sizes, requires)
 
 
 def _checked(function: object, word: str) -> types.FunctionType:

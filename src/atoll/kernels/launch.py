@@ -14,6 +14,7 @@ from atoll.ir import Kernel, LaunchLayout, has_barrier
 from atoll.ir.nodes import Builtin
 from atoll.ir.walk import all_expressions
 from atoll.kernels.arguments import Checked, Region, check, region_of, regions
+from atoll.kernels.contract import hold
 from atoll.kernels.definition import KernelFunction, Sizes, block_sizes
 from atoll.kernels.structs import spread
 
@@ -182,6 +183,7 @@ class Launch:
         """
         compiled = self.kernel.compiled()
         checked = check(compiled.kernel, spread(compiled.params, arguments))
+        hold(self.kernel.requires, compiled.kernel.name, checked)
         found = regions(checked.arrays)
         device = open_device(self.device)
         name = device.info.name

@@ -15,6 +15,7 @@ from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import LaunchError
 from atoll.ir import Kernel, View, has_barrier
 from atoll.kernels.arguments import check
+from atoll.kernels.contract import hold
 from atoll.kernels.definition import KernelFunction, Sizes
 from atoll.kernels.front.signature import SignedParameter
 from atoll.kernels.launch import Done, Shape, over_shape
@@ -63,6 +64,7 @@ class OracleLaunch:
         compiled = self.kernel.compiled()
         kernel = compiled.kernel
         checked = check(kernel, spread(compiled.params, arguments))
+        hold(self.kernel.requires, kernel.name, checked)
         arrays = {item.name: item.array for item in checked.arrays}
         given: list[Any] = []
         for param in kernel.params:
