@@ -100,15 +100,17 @@ static int atoll_is_host(int root) { return atoll_root_tables[root]()->driver[0]
 static int atoll_pick(void) {
   const char *asked = getenv("ATOLL_DEVICE"), *required = getenv("ATOLL_REQUIRE_DEVICE");
   int chosen = atomic_load(&atoll_used), named = chosen >= 0;
-  if (!named && asked != NULL && asked[0] != 0) {
+  /* What use() named stands, but a variable that names nothing is refused all the same. */
+  if (asked != NULL && asked[0] != 0) {
+    const int meant = atoll_named(asked);
+    if (meant < 0) return atoll_refuse("ATOLL_DEVICE names no root and no device: ", asked);
+    if (!named) chosen = meant;
     named = 1;
-    chosen = atoll_named(asked);
-    if (chosen < 0) return atoll_refuse("ATOLL_DEVICE names no root and no device: ", asked);
   }
   if (!named) chosen = atoll_first();
   if (chosen < 0) return atoll_refuse("no root can run here", "");
   if (!atoll_open(chosen)->available) return atoll_not_available(chosen);
-  if (!named && required != NULL && strcmp(required, "1") == 0 && atoll_is_host(chosen))
+  if (!named && required != NULL && required[0] != 0 && strcmp(required, "0") != 0 && atoll_is_host(chosen))
     return atoll_refuse("ATOLL_REQUIRE_DEVICE is set and only the processor is left", "");
   return chosen;
 }

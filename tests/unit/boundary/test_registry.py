@@ -97,6 +97,8 @@ def test_a_name_that_cannot_be_had_fails_and_nothing_else_runs(program: Path) ->
         1,
         "[] app.kernels: the root `far` is not available: it is not part of this build",
     )
+    code, lines, _ = ran(program, "near", ATOLL_DEVICE="nowhere")
+    assert "ATOLL_DEVICE names no root and no device: nowhere" in lines[3]
     code, lines, _ = ran(program, ATOLL_DEVICE="nowhere")
     assert (code, lines[3]) == (1, "[] app.kernels: ATOLL_DEVICE names no root and no device: nowhere")
     assert "  cpu: available " in lines
