@@ -321,16 +321,8 @@ def test_a_root_of_another_package_is_not_taken(tmp_path: Path) -> None:
     other = Built(tmp_path / "other", interface(scanned(tmp_path / "src" / "cpu", SAXPY), package="other"))
     mine = Built(tmp_path / "mine", interface(scanned(tmp_path / "src" / "cpu", SAXPY)))
     mine.module()
-    compiled(
-        *(
-            "g++",
-            "-shared",
-            *other.objects("cpu", SAXPY, version="1"),
-            "-o",
-            mine.package / "_kernels_cpu.so",
-        ),
-        where=tmp_path,
-    )
+    place = mine.package / "_kernels_cpu.so"
+    compiled("g++", "-shared", *other.objects("cpu", SAXPY, version="1"), "-o", place, where=tmp_path)
     text = raised(mine, "k.app_saxpy(1, F(1), F(1), F(1))")
     assert "it is the root cpu of other with root ABI" in text
     assert "not cpu of app with root ABI" in text
