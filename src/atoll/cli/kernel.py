@@ -196,3 +196,56 @@ def _compared(
     kernel.python(given.domain, seed=seed)(*expected)
     done = kernel.over(given.domain, device=device)(*mine)
     return done.device, differs(kernel.compiled(), mine, expected)
+
+
+@command.command(name="bench")
+@_FILE
+@click.option("--target", "device", metavar="DEVICE", help="The device: a driver, driver:index or a name.")
+@click.option("--size", metavar="N", type=click.IntRange(1, 1 << 20), help="Work-items in a dimension.")
+@click.option("--block", metavar="N", type=click.IntRange(1, 1024), multiple=True, help="Blocks to compare.")
+@_JSON
+def bench(file: str, device: str | None, size: int | None, block: tuple[int, ...], as_data: bool) -> None:
+    """Measure every kernel of a file: compiling it anew, and a launch on arrays that the device holds."""
+    with answering(as_data) as answer:
+        from atoll.kernels.files import select
+
+        rows: list[dict[str, Any]] = []
+        for kernel in select(file):
+            for wanted in block or (None,):
+                row = _measured(kernel, device, size, wanted)
+                rows.append(row)
+                if not as_data:
+                    compiled, launched = row["compile_seconds"] * 1e3, row["launch_seconds"] * 1e6
+                    times = f"compiled in {compiled:.2f} ms, launched in {launched:.1f} µs"
+                    where = f"block {row['block']} on {plain(row['device'])}"
+                    click.echo(f"{row['name']}: {times}, {where}")
+        answer["kernels"] = rows
+
+
+def _measured(
+    kernel: KernelFunction, device: str | None, size: int | None, block: int | None
+) -> dict[str, Any]:
+    import time
+
+    from atoll.kernels.front import compile_kernel
+    from atoll.kernels.launch import open_device, over_shape
+    from atoll.kernels.sample import sample
+    from atoll.kernels.tune import measure
+    from atoll.plugin import registry
+
+    opened = open_device(device)
+    given = sample(kernel.compiled(), size)
+    shape = over_shape(kernel.compiled().kernel, given.domain, block)
+    emitter, target = registry().emitters[opened.target().backend], opened.target()
+    start = time.perf_counter()
+    module = compile_kernel(kernel.function, kernel.block).module
+    emitter.emit(module, kernel.__name__, target, shape.block)
+    compiled = time.perf_counter() - start
+    return {
+        "name": kernel.__name__,
+        "device": opened.info.name,
+        "domain": list(given.domain),
+        "block": list(shape.block),
+        "compile_seconds": compiled,
+        "launch_seconds": measure(kernel, given.domain, given.arguments, opened, shape.block),
+    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from atoll.diagnostics import Diagnostic
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from atoll.kernels.front import Compiled
     from atoll.kernels.launch import Launch
     from atoll.kernels.oracle import OracleLaunch
+    from atoll.kernels.tune import Tuned
 
 Sizes = int | tuple[int, ...]
 Conditions = str | tuple[str, ...] | None
@@ -75,6 +76,8 @@ class KernelFunction:
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
         self._compiled: Compiled | None = None
+        #: The block that was best on a device, by its name; see :meth:`tune`.
+        self.tuned: dict[str, tuple[int, int, int]] = {}
         #: Code loaded on devices, by the device's identity and by block; see :mod:`atoll.kernels.launch`.
         self.loaded: dict[int, tuple[Any, dict[Any, Any]]] = {}
 
@@ -143,6 +146,29 @@ class KernelFunction:
         from atoll.kernels.oracle import OracleLaunch
 
         return OracleLaunch.over(self, shape, block=block, seed=seed, races=races)
+
+    def tune(
+        self,
+        *arguments: Any,
+        block: Sequence[Sizes],
+        shape: Sizes | None = None,
+        device: object = None,
+        again: bool = False,
+    ) -> Tuned:
+        """Measure this kernel with several blocks and keep the best for this device, in the cache too.
+
+        Launches with no block of their own then use it.
+
+        Args:
+            arguments: What to measure it with; copied. By default, seeded ones for the domain.
+            block: The work-group sizes to try.
+            shape: The domain; by default one that is large enough to measure.
+            device: As for :meth:`over`.
+            again: Measure even where the cache has an answer.
+        """
+        from atoll.kernels.tune import tune
+
+        return tune(self, arguments, block, shape, device, again=again)
 
     def show(self, target: str, stage: str | None = None, *, lines: bool = False) -> str | bytes:
         """Return a stage of compilation: text as `str`, a binary stage that is named as `bytes`.

@@ -204,6 +204,19 @@ def _start(
     checked: Checked,
     found: Sequence[Region],
 ) -> None:
+    arguments = upload(done, device, layout, shape, checked, found)
+    device.launch(executable, shape.groups, shape.block, arguments)
+
+
+def upload(
+    done: Done,
+    device: DriverDevice,
+    layout: LaunchLayout,
+    shape: Shape,
+    checked: Checked,
+    found: Sequence[Region],
+) -> tuple[Argument, ...]:
+    """Copy the arrays to a device and return what a launch passes; `done` owns the buffers."""
     from atoll.plugin import BufferArgument, ScalarArgument
     from atoll.runtime.pack import pack_block
 
@@ -219,8 +232,7 @@ def _start(
     ]
     block = pack_block(layout, _fields(shape, checked, found))
     scalars = (ScalarArgument(block, 8),) if block else ()
-    arguments: tuple[Argument, ...] = (*buffers, *scalars)
-    device.launch(executable, shape.groups, shape.block, arguments)
+    return (*buffers, *scalars)
 
 
 def _fields(shape: Shape, checked: Checked, found: Sequence[Region]) -> dict[str, bool | int | float]:
@@ -285,7 +297,10 @@ def _kept(loaded: dict[int, tuple[Any, dict[Any, Any]]], device: DriverDevice) -
 
 
 def over(kernel: KernelFunction, shape: Sizes, *, device: object, block: Sizes | None, wait: bool) -> Launch:
-    """Return a launch over a domain."""
+    """Return a launch over a domain; a block that was tuned for the device serves where none is named."""
+    if block is None and kernel.tuned:
+        device = open_device(device)
+        block = kernel.tuned.get(device.info.name)
     return Launch(kernel, over_shape(kernel.compiled().kernel, shape, block), device, wait)
 
 

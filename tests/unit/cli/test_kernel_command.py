@@ -136,6 +136,16 @@ def test_run_compares_a_device_with_the_oracle(file: Path) -> None:
     assert row["device"]
 
 
+def test_bench_measures_every_block(file: Path) -> None:
+    asked = ("bench", f"{file}:double", "--target", "cpu", "--size", 256, "--block", 32, "--block", 64)
+    done = call(*map(str, asked), "--json")
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)["kernels"]
+    assert [row["block"] for row in rows] == [[32, 1, 1], [64, 1, 1]]
+    assert all(row["compile_seconds"] > 0 and row["launch_seconds"] > 0 for row in rows)
+    assert "launched in" in call(*map(str, asked)).stdout
+
+
 def test_run_says_where_a_device_differs(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from atoll.kernels.oracle import OracleLaunch
 
