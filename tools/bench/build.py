@@ -70,7 +70,7 @@ class Side:
 
     def median(self, what: str, name: str) -> float:
         """Return the median of one figure."""
-        return statistics.median(getattr(cost, name) for cost in self.costs[what])
+        return float(statistics.median(getattr(cost, name) for cost in self.costs[what]))
 
 
 def run(command: Sequence[str], where: Path, edges: Callable[[str], int], *, memory: bool = False) -> Cost:

@@ -79,11 +79,13 @@ CODES = {
     ),
     "ATL0568": CodeInfo(
         "a package that pkg-config does not know",
-        '`{ pkg-config = "NAME" }` in `links` asks pkg-config for flags and libraries. What it said is shown.',
+        '`{ pkg-config = "NAME" }` in `links` asks pkg-config for flags and libraries. What it '
+        'said is shown.',
     ),
     "ATL0569": CodeInfo(
         "a package that CMake cannot bring",
-        '`{ cmake = "NAME" }` in `links` lets the machine\'s CMake find the package, in a project of three lines '
+        '`{ cmake = "NAME" }` in `links` lets the machine\'s CMake find the package, in a project '
+        'of three lines '
         "that is configured and never built. What CMake said is shown.",
     ),
     "ATL0570": CodeInfo(
@@ -92,7 +94,8 @@ CODES = {
     ),
     "ATL0571": CodeInfo(
         "a target of a CMake package that is not clear",
-        "A package `fmt` means its target `fmt::fmt`, or the only one it has. Any other is named whole, as in "
+        "A package `fmt` means its target `fmt::fmt`, or the only one it has. Any other is named "
+        "whole, as in "
         '`{ cmake = "fmt::fmt-header-only" }`.',
     ),
     "ATL0564": CodeInfo(

@@ -87,13 +87,15 @@ CODES = {
     ),
     "ATL0519": CodeInfo(
         "a header unit",
-        "`import <header>;` compiles a header as a module of its own, with macros that leak into the importing "
+        "`import <header>;` compiles a header as a module of its own, with macros that leak into "
+        "the importing "
         "unit; the compilers that Atoll drives cannot find such imports without compiling. Named modules are "
         "built; a header is included.",
     ),
     "ATL0520": CodeInfo(
         "an extension that says something else than the unit",
-        "Interfaces and partitions of C++ modules are named `.cppm`, and nothing else is: the name tells before "
+        "Interfaces and partitions of C++ modules are named `.cppm`, and nothing else is: the name "
+        "tells before "
         "anything is read which units write a module file.",
     ),
     "ATL0521": CodeInfo(
@@ -112,7 +114,8 @@ CODES = {
     ),
     "ATL0524": CodeInfo(
         "an argument that a compiler's shell would expand",
-        "nvcc starts its stages through a shell, with its arguments between double quotes. A folder, define or "
+        "The device compiler starts its stages through a shell, with its arguments between double quotes. A "
+        "folder, define or "
         "flag with `$` or a backtick would be expanded there, or run a command. Sources of such names are "
         "compiled through a file of another name.",
     ),

@@ -84,7 +84,8 @@ CODES = {
     ),
     "ATL0468": CodeInfo(
         "nothing to ship",
-        "`atoll pack` ships the targets of kind `python` as a wheel, or else the libraries of the project as a "
+        "`atoll pack` ships the targets of kind `python` as a wheel, or else the libraries of the "
+        "project as a "
         "folder, and the project has neither.",
     ),
     "ATL0469": CodeInfo(
