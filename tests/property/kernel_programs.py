@@ -29,6 +29,8 @@ class Program:
     locals: dict[str, str] = field(default_factory=dict)
     names: int = 0
     loops: int = 0
+    #: Whether the program has an array of each work-item, `own`, and a struct, `pair`.
+    arrays: bool = False
 
     def put(self, depth: int, line: str) -> None:
         self.lines.append("    " * depth + line)
@@ -55,6 +57,10 @@ class Program:
         options = [f"{kind}({self.pick(*LITERALS[kind])})", f"{array}[{self.index()}]"]
         if kind == "i32":
             options.append("i")
+        if self.arrays and kind == "i32":
+            options += [f"own[(i + {self.random.randrange(9)}) % 4]", "pair.a"]
+        if self.arrays and kind == "f32":
+            options.append("pair.b")
         return self.random.choice(options + known * 2)
 
     def index(self) -> str:
@@ -121,6 +127,9 @@ class Program:
             self.statement(depth, budget)
 
     def statement(self, depth: int, budget: int) -> None:
+        if self.arrays and self.random.randrange(6) == 0:
+            self.change(depth)
+            return
         kind = self.random.randrange(9 if budget > 0 else 5)
         if kind <= 1:
             self.assign(depth)
@@ -159,6 +168,22 @@ class Program:
         kind = self.pick(*TYPES)
         array = {"i32": "oi", "u32": "ou", "i64": "ow", "f32": "of"}[kind]
         self.put(depth, f"{array}[i] {self.pick('=', '=', '+=')} {self.expression(kind, 3)}")
+
+    def change(self, depth: int) -> None:
+        """Change the array or the struct."""
+        value, other = self.expression("i32", 2), self.expression("f32", 2)
+        index = f"({self.leaf('i32')}) % 4"
+        place = f"own[{self.pick('i % 4', '-1', index)}]"
+        self.put(
+            depth,
+            self.pick(
+                f"{place} {self.pick('=', '+=', '^=')} {value}",
+                f"pair = Pair({value}, {other})",
+                f"pair = Pair(b=-pair.b, a={value})",
+                f"own = fixed[i32, 4]({value})",
+                f"pair = turned(pair, {value})",
+            ),
+        )
 
     def swap(self, depth: int) -> None:
         one = self.random.choice(list(self.locals))
@@ -214,7 +239,22 @@ PARAMS = (
 )
 
 
-def program(seed: int) -> str:
+STRUCT = """
+@struct
+class Pair:
+    a: i32
+    b: f32
+
+@device
+def turned(pair: Pair, n: i32) -> Pair:
+    if n > pair.a:
+        return Pair(n, -pair.b)
+    return pair
+"""
+BEGIN = "    own = fixed[i32, 4](i, 1, -7, 2147483647)\n    pair = Pair(i, 0.5)\n"
+
+
+def program(seed: int, *, arrays: bool = False) -> str:
     """Return the text of a module with the kernel `k` and the device functions it calls."""
     chance = random.Random(seed)
     parts = []
@@ -226,11 +266,14 @@ def program(seed: int) -> str:
         loop = f"    for q in range({chance.randrange(4)}):\n        if a == b:\n            return {third}\n        a += 1\n"  # noqa: E501
         body = f"    if {condition}:\n        return {first}\n{loop if chance.random() < 0.4 else ''}    return {second}\n"  # noqa: E501
         parts.append(f"@device\ndef helper_{kind}(a: {kind}, b: {kind}) -> {kind}:\n{body}")
-    made = Program(chance)
+    made = Program(chance, arrays=arrays)
     made.block(1, 3)
     for _ in range(3):
         made.statement(1, 3)
     for kind in TYPES:
         made.put(1, f"{OUTPUTS[kind]}[i] = {made.expression(kind, 2)}")
     body = "\n".join(made.lines)
+    if arrays:
+        parts.append(STRUCT)
+        body = BEGIN + body
     return "\n".join(parts) + f"\n@kernel\ndef k({PARAMS}):\n    i = atoll.global_id(0)\n{body}\n"
