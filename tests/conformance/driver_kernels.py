@@ -123,7 +123,7 @@ def plugin_folder(backend: str) -> Path:
 def driver(backend: str, library: Path | None = None) -> Driver:
     """Return a driver, on another library than the system's where one is given."""
     if backend == "cpu":
-        return CpuDriver()
+        return CpuDriver(with_llvm=False)
     made: dict[str, type[CudaDriver | OpenClDriver | VulkanDriver]] = {
         "cuda": CudaDriver,
         "opencl": OpenClDriver,

@@ -151,10 +151,18 @@ class CpuDriver:
     name = "cpu"
     rank = 1000
 
-    def __init__(self, environment: Mapping[str, str] | None = None, *, with_llvm: bool = True) -> None:
-        """Take the environment instead of this process's; with `with_llvm` false, llvmlite is passed over."""
+    def __init__(
+        self, environment: Mapping[str, str] | None = None, *, with_llvm: bool | None = None
+    ) -> None:
+        """Take the environment instead of this process's.
+
+        Args:
+            environment: Whose PATH is searched; a stated one is all there is, so llvmlite is passed over.
+            with_llvm: Whether llvmlite is taken where it is installed, where that is not to follow from this.
+        """
         self._stated = environment
-        self._llvm = compiler.installed() if with_llvm else None
+        wanted = environment is None if with_llvm is None else with_llvm
+        self._llvm = compiler.installed() if wanted else None
 
     @property
     def _environment(self) -> Mapping[str, str]:

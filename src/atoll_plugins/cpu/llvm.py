@@ -54,7 +54,7 @@ def load(code: Emitted, info: DeviceInfo) -> tuple[Any, Any]:
     from atoll_plugins.llvm.compiler import LlvmError
     from atoll_plugins.llvm.compiler import load as compiled
 
-    text = code.code.decode()
+    text = code.code.decode("ascii", errors="replace")
     try:
         loaded = compiled(text, code.entry, tuple(sorted(set(_CALLED.findall(text)))))
     except LlvmError as error:

@@ -92,6 +92,8 @@ def load(text: str, name: str, functions: tuple[str, ...]) -> Loaded:
     features = binding.get_host_cpu_features().flatten()
     machine = _machine(triple, binding.get_host_cpu_name(), features, jit=True)
     module = _optimised(text, machine, triple)
+    if not any(item.name == name and not item.is_declaration for item in module.functions):
+        raise LlvmError(f"the text has no function {name}")
     engine = binding.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     return Loaded(engine.get_function_address(name), engine)

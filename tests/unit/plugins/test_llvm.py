@@ -6,9 +6,11 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
+from atoll.errors import DeviceError
 from atoll.ir import F32
 from atoll.ir.ops import Math
 from atoll.plugin import DriverDevice, Target, registry
@@ -125,6 +127,15 @@ def test_a_function_that_is_missing_is_an_error_and_no_abort() -> None:
     text = "declare float @no_such_function(float)\ndefine void @f() {\n  ret void\n}\n"
     with pytest.raises(compiler.LlvmError, match="no_such_function"):
         compiler.load(text, "f", ("no_such_function",))
+
+
+@pytest.mark.parametrize("code", [b"", b"\xff\x00", b"int x;", b"define void @other() {\n  ret void\n}\n"])
+def test_what_is_no_ir_of_the_kernel_is_refused(opened: DriverDevice, code: bytes) -> None:
+    saxpy = programs()[0]
+    good = IR.emit(saxpy.module, saxpy.name, opened.target(), saxpy.group)
+    with pytest.raises(DeviceError) as caught:
+        opened.load(replace(good, code=code))
+    assert "LLVM refused it" in str(caught.value)
 
 
 # --- AMD ----------------------------------------------------------------------------------------
