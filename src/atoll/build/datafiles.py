@@ -7,13 +7,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from atoll._util.spelling import this_python
 from atoll.boundary import DataItem, data_header
 from atoll.boundary.data import data_header_name, data_item, one_name_faults
 from atoll.boundary.names import folded
-from atoll.boundary.stored import PYTHON_FOLDER, python_accessors, side_folder
+from atoll.boundary.stored import PYTHON_FOLDER, accessor_source, python_accessors, side_folder
 from atoll.build.boundaries import include_folder
 from atoll.build.datatables import Embedded, embedded_files
 from atoll.build.packagetree import copy_action
@@ -25,6 +24,7 @@ from atoll.manifest import Storage
 from atoll.plugin import DataProduct, Unit
 from atoll.plugin.tools import output_path
 from atoll.runtime import include_folder as runtime_include_folder
+from atoll.runtime.record import Record, assembled
 
 _EMBED = str(Path(__file__).resolve().with_name("embed.py"))
 
@@ -36,12 +36,12 @@ class EmbeddedFile:
     Attributes:
         product: What a lane made.
         source: The C file that holds it.
-        action: What writes that file.
+        text: What the planner writes there.
     """
 
     product: DataProduct
     source: str
-    action: Action
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,8 @@ class DataPlan:
         headers: The text of each package's header, by path.
         files: The C file of each thing that a lane made.
         tables: The files of ``[data.NAME]`` tables.
-        actions: What writes C files.
+        texts: The C files that the planner writes.
+        actions: What writes the other C files.
         units: What compiles them.
         items: Each package's items with the file that holds the bytes, for Python.
     """
@@ -60,6 +61,7 @@ class DataPlan:
     headers: Mapping[str, str] = field(default_factory=dict)
     files: tuple[EmbeddedFile, ...] = ()
     tables: tuple[Embedded, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
     actions: tuple[Action, ...] = ()
     units: tuple[Unit, ...] = ()
     items: Mapping[str, tuple[tuple[DataItem, str], ...]] = field(default_factory=dict)
@@ -101,7 +103,8 @@ def plan_data(request: BuildRequest, products: Sequence[DataProduct]) -> DataPla
         },
         files=files,
         tables=tables,
-        actions=(*(file.action for file in files), *(action for action, _ in stored)),
+        texts={file.source: file.text for file in files},
+        actions=tuple(action for action, _ in stored),
         units=(*data_units(files, includes), *(unit for _, unit in stored), *_anchors(tables)),
         items=listed,
     )
@@ -137,7 +140,7 @@ def _stored(request: BuildRequest, one: Embedded) -> tuple[Action, Unit]:
     header = data_header_name(one.package)
     action = Action(
         name=f"data {one.target} {one.path}",
-        argv=(this_python(), "-I", _EMBED, _plain_path(one.path), source, header, json.dumps(place), "null"),
+        argv=(this_python(), "-I", _EMBED, _plain_path(one.path), source, header, json.dumps(place)),
         inputs=(one.path, _EMBED),
         outputs=(source,),
         role=Role.SOURCE,
@@ -201,33 +204,19 @@ def python_data(request: BuildRequest, plan: DataPlan) -> tuple[dict[str, str], 
 
 
 def _embedded(request: BuildRequest, product: DataProduct, item: DataItem, header: str) -> EmbeddedFile:
-    source = output_path(request.folder, "data", product.unit.target, product.unit.path) + ".c"
-    place = {"path": item.path, "namespace": list(item.namespace), "identifier": item.identifier}
-    action = Action(
-        name=f"data {product.unit.target} {product.unit.path}",
-        argv=(
-            *(this_python(), "-I", _EMBED, product.path, source, header),
-            *(json.dumps(place), json.dumps(_record(product))),
-        ),
-        inputs=(product.path, _EMBED),
-        outputs=(source,),
-        role=Role.SOURCE,
-        description=f"store {product.unit.path}",
-    )
-    return EmbeddedFile(product=product, source=source, action=action)
-
-
-def _record(product: DataProduct) -> dict[str, Any] | None:
-    if not product.backend:
-        return None
+    """Return the C file over what a lane will make; nothing of it waits for the bytes."""
+    source = output_path(request.plan_folder, "data", product.unit.target, product.unit.path) + ".c"
     entry = product.unit.entry
-    return {
-        "backend": product.backend,
-        "kind": product.form,
-        "entry": product.entry_point,
-        "version": str(entry.version) if entry and entry.version else "",
-        "declared": product.declared,
-    }
+    record = Record(
+        backend=product.backend,
+        kind=product.form,
+        entry=product.entry_point,
+        version=str(entry.version) if entry and entry.version else "",
+        declared=product.declared,
+        payload=b"",
+    )
+    text = accessor_source(item, assembled(item.symbol, record, product.path), header=header)
+    return EmbeddedFile(product=product, source=source, text=text)
 
 
 def data_units(files: Iterable[EmbeddedFile], includes: tuple[str, ...]) -> tuple[Unit, ...]:
@@ -238,8 +227,10 @@ def data_units(files: Iterable[EmbeddedFile], includes: tuple[str, ...]) -> tupl
             target=file.product.unit.target,
             root=file.product.unit.root,
             includes=includes,
+            reads=(file.product.path,),
             hidden=True,
-            flags=("-w",),
+            # What the assembler defines is not seen by the optimiser of a whole program.
+            flags=("-w", "-fno-lto"),
         )
         for file in files
     )

@@ -43,6 +43,7 @@ class Unit:
         flags: Flags of this lane from the source entry.
         includes: Include folders relative to the project root.
         force_include: Generated headers to include before the first line, relative to the root.
+        reads: Files that the compiler reads and names in no depfile, made by other actions or authored.
         position_independent: True where the object may enter a shared object.
         hidden: True where symbols stay inside the image unless a declaration makes them visible.
     """
@@ -56,6 +57,7 @@ class Unit:
     flags: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
     force_include: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
     position_independent: bool = True
     hidden: bool = False
 

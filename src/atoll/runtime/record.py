@@ -89,6 +89,60 @@ def record(value: Record) -> bytes:
     return ((header + texts).ljust(start, b"\0") + value.payload).ljust(total, b"\0")
 
 
+def assembled(symbol: str, value: Record, path: str) -> str:
+    """Return C text that lets the assembler place a record around the bytes of a file.
+
+    The text depends on what the record says and not on the bytes, so that it is written before they are
+    there. It defines ``SYMBOL_stored`` and ``SYMBOL_stored_end`` around the payload, hidden.
+
+    Args:
+        symbol: A C identifier.
+        value: What the record says; its payload is not looked at.
+        path: The payload's file, as the assembler finds it.
+    """
+    if not _NAME.fullmatch(symbol):
+        raise ValueError(f"{symbol!r} is no C identifier")
+    flags = DECLARED if value.declared else 0
+    texts = [f".asciz {_string(getattr(value, name))}" for name in _TEXTS]
+    ends = (f"{symbol}_stored", f"{symbol}_stored_end")
+    lines = [
+        ".balign 8",
+        f'{symbol}_record: .ascii "{MAGIC.decode()}"',
+        f".long {VERSION}, {flags}",
+        f".quad {symbol}_record_end - {symbol}_record, {symbol}_stored - {symbol}_record",
+        f".quad {symbol}_stored_end - {symbol}_stored, 0",
+        *texts,
+        ".balign 8",
+        *(f".globl {name}" for name in ends),
+        *(f".hidden {name}" for name in ends),
+        f"{symbol}_stored: .incbin {_string(path)}",
+        f"{symbol}_stored_end: .byte 0",
+        ".balign 8",
+        f"{symbol}_record_end:",
+    ]
+    # `??` would begin a trigraph in strict modes.
+    body = "".join(f'    {_string(line)[:-1]}\\n"\n' for line in lines).replace("??", '?""?')
+    return _ASSEMBLED.format(section=SECTION, body=body)
+
+
+_ASSEMBLED = """\
+#if __has_attribute(retain)
+#define ATOLL_SECTION_FLAGS "aR"
+#else
+#define ATOLL_SECTION_FLAGS "a"
+#endif
+__asm__(
+    ".pushsection {section},\\"" ATOLL_SECTION_FLAGS "\\",%progbits\\n"
+{body}    ".popsection\\n");
+"""
+
+
+def _string(text: str) -> str:
+    """Return a text as a string literal; C and the assembler escape alike."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 def c_array(name: str, value: Record) -> Embedded:
     """Return C text (also C++) that embeds a record in the section under a static name."""
     if not _NAME.fullmatch(name):

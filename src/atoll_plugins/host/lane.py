@@ -204,7 +204,7 @@ def _compile(
     action = Action(
         name=f"host {unit.target} {shown(unit.path)}",
         argv=argv,
-        inputs=(unit.path, *unit.force_include, *programs),
+        inputs=(unit.path, *unit.force_include, *unit.reads, *programs),
         outputs=(out,),
         role=Role.OBJECT,
         depfile=depfile,
