@@ -180,6 +180,12 @@ static int atoll_take_buffer(const atoll_entry *entry, const atoll_parameter *pa
   return 0;
 }
 
+static int atoll_is_empty(const atoll_array *array) {
+  for (int k = 0; k < array->rank; k++)
+    if (array->shape[k] == 0) return 1;
+  return 0;
+}
+
 static int atoll_check_array(const atoll_entry *entry, const atoll_parameter *parameter, const atoll_array *array) {
   int text = parameter->kind == 'c' && array->size == 1 && strchr("iuc", array->kind) != NULL && array->kind != 0;
   int bits = (int)array->size * 8, wanted = (int)parameter->size * 8;
@@ -195,7 +201,8 @@ static int atoll_check_array(const atoll_entry *entry, const atoll_parameter *pa
                        parameter->rank);
   if (parameter->writes && array->readonly)
     return atoll_wrong(PyExc_ValueError, entry, parameter, "is read-only, and the function writes it");
-  if ((uintptr_t)array->data % parameter->align != 0)
+  /* Without elements the address means nothing; that of Python's empty `array` is odd. */
+  if (!atoll_is_empty(array) && (uintptr_t)array->data % parameter->align != 0)
     return atoll_wrong(PyExc_ValueError, entry, parameter, "is not aligned to %d bytes", (int)parameter->align);
   return 0;
 }

@@ -292,6 +292,12 @@ for wrong in (Tensor(x, (2, 0)), Tensor(x.astype('i4')), Tensor(np.zeros((4, 2),
     ]
 
 
+def test_an_array_without_elements_is_taken_wherever_it_lies(built: Built) -> None:
+    """The address of Python's empty array is that of a constant in the interpreter, and odd."""
+    code = "from array import array\ne = array('f')\nprint(k.saxpy(2.0, e, memoryview(e), e))"
+    assert said(built, code) == "None"
+
+
 def test_a_tensor_starts_at_its_byte_offset(built: Built) -> None:
     """NumPy's tensors have none; PyTorch's slices do."""
     code = """
