@@ -78,6 +78,17 @@ def test_each_root_answers_and_names_its_device(
         assert SOFTWARE.get(name, "") in device or name == "cuda"
 
 
+@pytest.mark.parametrize("name", ["cpu", "vulkan", "opencl", "cuda"])
+def test_arrays_without_elements_are_an_answer_on_every_root(python: Path, project: Path, name: str) -> None:
+    lines(python, name, project)
+    code = (
+        "from array import array\nfrom thread import kernels\n"
+        f"kernels.use('{name}')\nx = array('f')\n"
+        "print(kernels.saxpy(2.0, x, x, array('f')), kernels.axpy(2.0, x, x, array('f'), over=0))"
+    )
+    assert right(python, "-c", code, where=python.parent).out == "None None\n"
+
+
 @pytest.mark.parametrize("name", ["vulkan", "opencl"])
 def test_one_changed_operation_makes_the_answer_wrong(
     python: Path, project: Path, name: str, tmp_path: Path, tell: Callable[[str], None]

@@ -7,6 +7,7 @@ ATOLL_DRIVER(opencl);
 
 ATOLL_EXPORT_AS(x[n], y[n], out[n], status)
 int app_saxpy(float a, const float* x, const float* y, float* out, unsigned n) {
+    if (n == 0) return 0;
     const auto source = app::opencl::saxpy_cl();
     const atoll_code code = atoll_any_device(source.data, source.size);
     const atoll_arg args[] = {
