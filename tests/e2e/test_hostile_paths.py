@@ -1,4 +1,4 @@
-"""Paths of every kind go through every lane: they build, an edit of a header finds its user, nothing is expanded."""
+"""Paths of every kind go through every lane: an edited header finds its user, and nothing is expanded."""
 
 from __future__ import annotations
 
@@ -57,12 +57,15 @@ EXTENSIONS = {
     "cuda": (".cu", ".cuh"),
 }
 C = ('#include "{header}"\nint f{number}(void) {{ return V{number}; }}\n', "#define V{number} {value}\n")
+SHADER = (
+    '#version 450\n#extension GL_GOOGLE_include_directive : enable\n#include "{header}"\n'
+    "layout(set = 0, binding = 0) buffer X {{ float x[]; }};\nvoid main() {{ x[0] = V{number}; }}\n"
+)
 TEXTS = {
     "c": C,
     "c++": ('#include "{header}"\nextern "C" int f{number}() {{ return V{number}; }}\n', C[1]),
     "spirv": (
-        '#version 450\n#extension GL_GOOGLE_include_directive : enable\n#include "{header}"\n'
-        "layout(set = 0, binding = 0) buffer X {{ float x[]; }};\nvoid main() {{ x[0] = V{number}; }}\n",
+        SHADER,
         "#define V{number} {value}.0\n",
     ),
     "opencl": (
