@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
-import tempfile
 from pathlib import Path
 
 
 def write_atomic(path: Path, data: bytes | str, *, mode: int = 0o644) -> None:
     """Write a file through a neighbour and a rename: a reader sees the old or the new bytes."""
     raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
+    name, handle = _neighbour(path, mode)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(raw)
-        Path(name).chmod(mode)
-        Path(name).replace(path)
+            os.fchmod(stream.fileno(), mode)
+        os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            Path(name).unlink()
+            os.unlink(name)
         raise
+
+
+_COUNT = itertools.count()
+
+
+def _neighbour(path: Path, mode: int) -> tuple[str, int]:
+    """Open a new file beside `path`; its name is one of this process, and never one that is there."""
+    folder, last = os.path.split(path)
+    while True:
+        name = os.path.join(folder, f".{last[:40]}.{os.getpid()}-{next(_COUNT)}")
+        try:
+            return name, os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        except FileExistsError:
+            continue
+        except FileNotFoundError:
+            os.makedirs(folder, exist_ok=True)
 
 
 def sha256(path: Path) -> str:

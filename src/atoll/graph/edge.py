@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from typing import Any
 
 from atoll.graph.action import Action
@@ -35,6 +36,7 @@ def spec(action: Action) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=1 << 14)
 def digest(action: Action) -> str:
     """Return the digest that names the action's spec and record."""
     decides = {name: value for name, value in spec(action).items() if name not in {"time_limit", "name"}}
@@ -44,4 +46,4 @@ def digest(action: Action) -> str:
 
 def spec_text(action: Action) -> str:
     """Return the spec as the text of its file."""
-    return json.dumps(spec(action), sort_keys=True, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(spec(action), sort_keys=True, ensure_ascii=False) + "\n"

@@ -6,16 +6,19 @@ comes from the driver itself (:meth:`atoll.plugin.Driver.launcher`).
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from atoll.plugin import LauncherSource
 
 
+@cache
 def include_folder() -> Path:
     """Return the folder with ``atoll_launch.h``, ``atoll_record.h`` and ``atoll_launcher.h``."""
     return Path(__file__).resolve().parent / "include"
 
 
+@cache
 def core_source() -> Path:
     """Return the path of ``atoll_core.c``, C11, compiled into every library that launches."""
     return include_folder() / "atoll_core.c"

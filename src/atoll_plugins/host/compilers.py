@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from atoll.plugin.tools import ask, find_program, fingerprint, programs_like, version_numbers
+from atoll.plugin.tools import KEPT, ask, find_program, fingerprint, programs_like, version_numbers
 
 _NAMES = re.compile(r"(?P<base>g\+\+|clang\+\+)(?:-(?P<suffix>\d+))?")
 _C_OF = {"g++": "gcc", "clang++": "clang"}
@@ -127,6 +127,20 @@ def choose(wanted: str | None, environment: Mapping[str, str]) -> tuple[Compiler
 
 def stages(compiler: Compiler, environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the programs the compiler reaches, itself first; what cannot be resolved is left out."""
+    asked = tuple(sorted((name, value) for name, value in environment.items() if name in KEPT))
+    return _stages(compiler, _stamped(compiler.cxx), asked)
+
+
+def _stamped(program: Path) -> int:
+    try:
+        return program.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=64)
+def _stages(compiler: Compiler, _stamp: int, asked: tuple[tuple[str, str], ...]) -> tuple[Path, ...]:
+    environment = dict(asked)
     found = [compiler.cxx.resolve(), compiler.cc.resolve()]
     for name in _STAGES[compiler.family]:
         answer = ask((str(compiler.cxx), f"-print-prog-name={name}"), environment)
