@@ -1,7 +1,7 @@
-"""Which names can a GLSL compiler not take? shaderc writes the file's name into a `#line` without escaping it.
+"""Which names can a GLSL compiler not take? shaderc writes a file's name into a `#line` and escapes nothing.
 
-A double quote in the name of a source ends that text (measured, glslc 2023.2). Such a source is compiled from a
-copy of another name, its own folder being an include folder.
+A double quote in the name of a source ends that text (measured, glslc 2023.2). Such a source is compiled
+from a copy of another name, its own folder being an include folder.
 """
 
 from __future__ import annotations

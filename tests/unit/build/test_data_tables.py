@@ -89,7 +89,8 @@ def test_a_static_library_and_a_shared_one_carry_their_files(tmp_path: Path) -> 
         files = project("object")
         files["atoll.toml"] = files["atoll.toml"].replace(
             'sources = ["src/*.cpp"]\n',
-            f'sources = ["src/*.cpp"]\nlinks = ["part"]\n[targets.part]\nkind = "{kind}"\nsources = ["part/*.cpp"]\n',
+            'sources = ["src/*.cpp"]\nlinks = ["part"]\n'
+            f'[targets.part]\nkind = "{kind}"\nsources = ["part/*.cpp"]\n',
         )
         files["src/main.cpp"] = (
             '#include <cstdio>\nunsigned long size();\nint main() { std::printf("%lu", size()); }\n'
@@ -128,7 +129,8 @@ def test_hard_names(tmp_path: Path, storage: str, tell: Callable[[str], None]) -
         write(tmp_path, {f"data/hard/{name}": name})
     calls = [f"demo::hard::{_folded(name)}()" for name in HARD]
     lines = "".join(f"show({call});" for call in calls)
-    text = '#include "demo_data.h"\n#include <cstdio>\nstatic void show(atoll_data d) { std::fwrite(d.data, 1, d.size, stdout); std::puts(""); }\n'
+    show = 'static void show(atoll_data d) { std::fwrite(d.data, 1, d.size, stdout); std::puts(""); }\n'
+    text = f'#include "demo_data.h"\n#include <cstdio>\n{show}'
     (tmp_path / "src/main.cpp").write_text(f"{text}int main() {{ {lines} }}\n")
     assert output(reopened(tmp_path).build()).decode().splitlines() == HARD
     tell(f"{storage}: {len(HARD)} names")
