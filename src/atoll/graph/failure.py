@@ -24,7 +24,7 @@ def failures(action: Action, report: Mapping[str, Any]) -> tuple[Diagnostic, ...
     lines = [line.removeprefix(REFUSED) for line in said if line.startswith(REFUSED)]
     try:
         return tuple(_refusal(json.loads(line)) for line in lines) or (failure(action, report),)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return (failure(action, report),)
 
 

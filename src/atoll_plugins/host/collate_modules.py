@@ -148,18 +148,20 @@ def find_cycle(known: dict[str, Module]) -> list[str]:
     """Return the names of one circle of imports in order, or nothing."""
     done: set[str] = set()
     for start in sorted(known):
-        trail: list[str] = []
-        stack = [(start, iter(known[start].requires))] if start not in done else []
-        trail += [start] if stack else []
+        if start in done:
+            continue
+        trail = {start: None}
+        stack = [(start, iter(known[start].requires))]
         while stack:
             name = next((item for item in stack[-1][1] if item in known and item not in done), None)
             if name is None:
-                done.add(trail.pop())
+                done.add(trail.popitem()[0])
                 stack.pop()
             elif name in trail:
-                return trail[trail.index(name) :]
+                names = list(trail)
+                return names[names.index(name) :]
             else:
-                trail.append(name)
+                trail[name] = None
                 stack.append((name, iter(known[name].requires)))
     return []
 

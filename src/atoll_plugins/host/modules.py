@@ -8,6 +8,7 @@ C, generated ones and device units import nothing.
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -26,6 +27,7 @@ _SCAN = str(Path(__file__).with_name("scan_modules.py"))
 _COLLATE = str(Path(__file__).with_name("collate_modules.py"))
 _OLDEST = {"gcc": 11, "clang": 16}
 _SMALL = 64 << 20
+_PLAIN = frozenset((string.ascii_letters + string.digits + "_./+-,=@~").encode())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +104,16 @@ class _Names:
         self.object = product.path.replace("|", "%7C")
         base = self.object.removesuffix(".o")
         self.source = product.unit.path
-        self.bmi, self.map = f"{base}.bmi", f"{base}.modmap"
+        # g++ 12 cannot tell itself the path of a module file that is not ASCII ("malformed string"), and
+        # clang 19 lists one with a backslash under another name in its depfile.
+        self.bmi, self.map = f"{_plain(base)}.bmi", f"{base}.modmap"
         self.scan, self.scan_depfile, self.depfile = f"{base}.scan", f"{base}.scan.d", f"{base}.d"
+
+
+def _plain(path: str) -> str:
+    """Return a path of a module file that no compiler misreads: every unusual byte as `%XX`."""
+    coded = path.encode("utf-8", "surrogateescape")
+    return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in coded)
 
 
 def _scan(action: Action, names: _Names, scanner: Path | None) -> Action:

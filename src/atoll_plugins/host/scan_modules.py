@@ -23,10 +23,11 @@ _DIRECTIVE = re.compile(r"^[ \t]*(?:(export)[ \t]+)?(module|import)(?!\w)[ \t]*(
 _DECLARED = re.compile(rf"({_NAME})\s*(?::\s*({_NAME}))?{_END}")
 _IMPORTED = re.compile(rf"(?:({_NAME})|:(?!:)\s*({_NAME})){_END}")
 _HEADER = re.compile(r"(<[^>\n]*>?|\"[^\"\n]*\"?)")
-# Ordinary literals are matched so that a raw one is found only where it starts.
-_LITERAL = re.compile(
-    r'(?:u8|[uUL])?R"([^()\\\s]{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL
-)
+# Ordinary literals are skipped so that a raw one is found only where it starts. What stays open ends with its
+# line; a quote that starts no literal separates digits. So every text is read once.
+_START = re.compile(r"""(?:u8|[uUL])?R"([^()\\\s"]{0,16})\(|"|'""")
+_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"?')
+_CHARACTER = re.compile(r"'(?:\\.|[^'\\\n]){1,32}'")
 # How clang's scanner says that an import names a header.
 _CLANG_HEADER = re.compile(r"header file (\S+?)(?: \(aka .*?\))? cannot be imported")
 _LIMIT = 1 << 30
@@ -47,7 +48,7 @@ def directives(text: str) -> tuple[str | None, bool, list[str], list[str]]:
         The module it provides or None, whether that is an interface, the modules it requires in order,
         and the header units it imports.
     """
-    text = _LITERAL.sub(_blank_raw, text)
+    text = without_raw(text)
     provides, interface, module = None, False, ""
     requires: dict[str, None] = {}
     headers: dict[str, None] = {}
@@ -69,8 +70,19 @@ def directives(text: str) -> tuple[str | None, bool, list[str], list[str]]:
     return provides, interface, list(requires), list(headers)
 
 
-def _blank_raw(found: re.Match[str]) -> str:
-    return '""' if found.group(1) is not None else found.group()
+def without_raw(text: str) -> str:
+    """Return a text without its raw string literals, the only ones that hold whole lines."""
+    kept: list[str] = []
+    done = at = 0
+    while found := _START.search(text, at):
+        if found[1] is not None:
+            end = text.find(f'){found[1]}"', found.end())
+            kept.append(text[done : found.start()])
+            done = at = len(text) if end < 0 else end + len(found[1]) + 2
+            continue
+        literal = (_STRING if found[0] == '"' else _CHARACTER).match(text, found.start())
+        at = literal.end() if literal else found.end()
+    return "".join([*kept, text[done:]])
 
 
 def _plain(name: str) -> str:
