@@ -80,12 +80,12 @@ CODES = {
     "ATL0568": CodeInfo(
         "a package that pkg-config does not know",
         '`{ pkg-config = "NAME" }` in `links` asks pkg-config for flags and libraries. What it '
-        'said is shown.',
+        "said is shown.",
     ),
     "ATL0569": CodeInfo(
         "a package that CMake cannot bring",
         '`{ cmake = "NAME" }` in `links` lets the machine\'s CMake find the package, in a project '
-        'of three lines '
+        "of three lines "
         "that is configured and never built. What CMake said is shown.",
     ),
     "ATL0570": CodeInfo(
