@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -207,6 +208,11 @@ def test_a_build_killed_at_random_is_right_the_next_time(
     world = World(tmp_path / "project", 7)
     assert world.build()
     chance, killed = random.Random(11), 0
+    for header, word in HEADERS.items():
+        world.put(header, f"#define {word} 99\n")
+    begin = time.monotonic()
+    subprocess.run([sys.executable, "-c", KILLED, str(world.root)], check=True)
+    whole_build = time.monotonic() - begin
     for number in range(total):
         for header, word in HEADERS.items():
             world.put(header, f"#define {word} {number}\n")
@@ -214,7 +220,7 @@ def test_a_build_killed_at_random_is_right_the_next_time(
             [sys.executable, "-c", KILLED, str(world.root)], stderr=subprocess.DEVNULL, start_new_session=True
         )
         try:
-            child.wait(chance.uniform(0.1, 1.5))
+            child.wait(chance.uniform(0.05, 0.9) * whole_build)
         except subprocess.TimeoutExpired:
             # The build alone, or it and all below it at once.
             (os.kill if number % 2 else os.killpg)(child.pid, signal.SIGKILL)

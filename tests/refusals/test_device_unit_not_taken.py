@@ -20,12 +20,12 @@ class Forgetful(SpirvLane):
         return LanePlan(actions=answer.actions[:-1], data=answer.data[:-1], tools=answer.tools)
 
 
-def test_a_unit_that_its_lane_forgets(tmp_path: Path) -> None:
+def test_a_unit_that_its_lane_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = '[build]\naccel = "vulkan1.2"\nlanes = ["spirv"]\n[targets.demo]\nkind = "executable"\n'
     manifest = f'{PACKAGE}{text}sources = ["main.cpp", {{ glob = "*.comp", accel = "vulkan" }}]\n'
     files = {"atoll.toml": manifest, "main.cpp": "int main() {}\n", "a.comp": SHADER, "b.comp": SHADER}
     made = session(tmp_path, files)
-    made.registry.lanes.made["spirv"] = Forgetful()
+    monkeypatch.setitem(made.registry.lanes.made, "spirv", Forgetful())
     with pytest.raises(BuildError) as raised:
         made.build()
     (found,) = raised.value.diagnostics
