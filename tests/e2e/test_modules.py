@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from atoll.graph import EdgeStory, explain
 from atoll.session import Built, open_session
 from unit.plugins.lane_project import ENVIRONMENT, write
 
@@ -67,7 +68,7 @@ int main() { std::printf("%s %d %d %d %d\\n", name(), total(2), cents(1), tax(),
 PRINTED = "stock 600 100 10 9\n"
 
 
-@pytest.fixture(params=COMPILERS)
+@pytest.fixture(scope="module", params=COMPILERS)
 def compiler(request: pytest.FixtureRequest) -> str:
     """A compiler that is here with its scanner."""
     name = str(request.param)
@@ -90,6 +91,12 @@ def build(root: Path) -> Built:
     done = subprocess.run([root / found.path], capture_output=True, text=True, check=True)
     assert done.stdout == PRINTED
     return built
+
+
+@pytest.fixture(scope="module")
+def first(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """One build for the tests that change nothing."""
+    return build(project(tmp_path_factory.mktemp("modules"), compiler))
 
 
 def edit(root: Path, path: str, was: str, now: str) -> set[str]:
@@ -161,23 +168,19 @@ def test_an_edit_that_changes_code_reaches_the_program(tmp_path: Path, compiler:
     assert "stock 800 " in subprocess.run([root / found.path], capture_output=True, text=True).stdout
 
 
-def test_a_second_build_does_nothing(tmp_path: Path, compiler: str) -> None:
-    root = project(tmp_path / "p", compiler)
-    first = build(root)
-    second = build(root)
+def test_a_second_build_does_nothing(first: Built) -> None:
+    second = build(first.root)
     assert len(first.result.ran) == first.result.total
     assert second.result.ran == ()
 
 
-def test_a_unit_in_c_and_generated_ones_are_never_scanned(tmp_path: Path, compiler: str) -> None:
-    ran = build(project(tmp_path / "p", compiler)).result.ran
-    scans = {name.split()[-1] for name in ran if name.startswith("scan ")}
+def test_a_unit_in_c_and_generated_ones_are_never_scanned(first: Built) -> None:
+    scans = {name.split()[-1] for name in first.result.ran if name.startswith("scan ")}
     assert scans == {path for path in FILES if path.endswith((".cpp", ".cppm"))}
 
 
-def test_every_module_file_lies_in_the_build_folder(tmp_path: Path, compiler: str) -> None:
-    root = project(tmp_path / "p", compiler)
-    folder = root / build(root).folder
+def test_every_module_file_lies_in_the_build_folder(first: Built) -> None:
+    root, folder = first.root, first.root / first.folder
     beside = {path.name for path in root.iterdir()}
     assert beside == {".atoll", "atoll.toml", "app", "include", "stock"}
     found = [path for path in root.rglob("*") if path.suffix in (".bmi", ".gcm", ".pcm")]
@@ -240,13 +243,13 @@ def test_two_clean_builds_give_equal_programs(tmp_path: Path, compiler: str) -> 
 
 
 def test_the_database_is_what_a_clang_tool_can_run(
-    tmp_path: Path, compiler: str, tell: Callable[[str], None]
+    first: Built, compiler: str, tell: Callable[[str], None]
 ) -> None:
     tool = compiler if compiler.startswith("clang") else "clang++-19"
     if shutil.which(tool, path=ENVIRONMENT["PATH"]) is None:
         pytest.skip(f"{tool} is not installed")
-    root = project(tmp_path / "p", compiler)
-    rows = json.loads((root / build(root).folder / "compile_commands.json").read_text())
+    root = first.root
+    rows = json.loads((root / first.folder / "compile_commands.json").read_text())
     checked = 0
     for row in rows:
         strange = ("-fmodules-ts", "-fmodule-mapper", "-Mno-")
@@ -261,12 +264,8 @@ def test_the_database_is_what_a_clang_tool_can_run(
     assert checked >= 2
 
 
-def test_explain_names_the_module_files_that_a_unit_read(tmp_path: Path, compiler: str) -> None:
-    from atoll.graph import EdgeStory, explain
-
-    root = project(tmp_path / "p", compiler)
-    folder = build(root).folder
-    story = explain(root, folder, "host shop app/main.cpp")
+def test_explain_names_the_module_files_that_a_unit_read(first: Built) -> None:
+    story = explain(first.root, first.folder, "host shop app/main.cpp")
     assert isinstance(story, EdgeStory)
     read = {path.rpartition("/")[2] for path in story.found if path.endswith(".bmi")}
     assert read == {"stock.cppm.bmi", "item.cppm.bmi", "rules.cppm.bmi", "money.cppm.bmi", "report.cppm.bmi"}
