@@ -6,6 +6,7 @@ where it dies, however it dies, the runners stop their commands and leave nothin
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -30,6 +31,7 @@ from atoll.graph.graph import Graph, check
 from atoll.graph.ninja_file import pools_text
 from atoll.graph.state import FOLDER, State, command, lay_out, reasons
 
+RUNNING = "running"
 # Set off in ninja's own status, which no file name can contain.
 _STATUS = "\x1d%f %t\x1d"
 # Imported, not run as a script: so what Python made of its text is kept.
@@ -68,14 +70,14 @@ def execute(
     state = State(root.absolute(), folder)
     listen = on_event or _silent
     state.path.mkdir(parents=True, exist_ok=True)
-    with _alone(state, listen):
+    with _alone(state, listen) as held:
         begin = time.monotonic()
         removed = lay_out(state, graph)
         free = free_memory() if memory is None else memory
         bound = pools.plan((action.memory for action in graph.actions), jobs or processors(), free)
         write_atomic(state.path / "pools.ninja", pools_text(graph, bound))
         why = reasons(state, graph)
-        run = _Run(graph, state, listen)
+        run = _Run(graph, state, listen, held)
         try:
             run.through(bound.jobs)
         finally:
@@ -97,7 +99,11 @@ def _silent(event: Event) -> None:
 
 
 @contextmanager
-def _alone(state: State, listen: Listener) -> Iterator[None]:
+def _alone(state: State, listen: Listener) -> Iterator[int]:
+    """Wait until nobody builds here; give the file that says so, held also by what a killed build leaves.
+
+    A build that is killed alone leaves runners that stop their commands and clean up behind it.
+    """
     from filelock import FileLock, Timeout
 
     lock = FileLock(state.path / "lock")
@@ -107,9 +113,22 @@ def _alone(state: State, listen: Listener) -> Iterator[None]:
         listen(Event(kind="wait", name=state.folder))
         lock.acquire()
     try:
-        yield
+        with (state.path / RUNNING).open("ab") as held:
+            if not _hold(held.fileno(), wait=False):
+                listen(Event(kind="wait", name=state.folder))
+                _hold(held.fileno(), wait=True)
+            yield held.fileno()
     finally:
         lock.release()
+
+
+def _hold(file: int, *, wait: bool) -> bool:
+    """Take the lock of an open file, which whoever inherits it shares."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def is_busy(folder: Path) -> bool:
@@ -124,8 +143,11 @@ def is_busy(folder: Path) -> bool:
         lock.acquire(blocking=False)
     except Timeout:
         return True
-    lock.release()
-    return False
+    try:
+        with (folder / FOLDER / RUNNING).open("ab") as held:
+            return not _hold(held.fileno(), wait=False)
+    finally:
+        lock.release()
 
 
 def _remember(state: State, graph: Graph, run: _Run, why: dict[str, list[str]]) -> None:
@@ -169,6 +191,7 @@ class _Run:
     graph: Graph
     state: State
     listen: Listener
+    held: int
     ran: list[str] = field(default_factory=list)
     failed: list[tuple[str, Diagnostic]] = field(default_factory=list)
     talk: list[str] = field(default_factory=list)
@@ -202,6 +225,7 @@ class _Run:
             "ATOLL_GRAPH_START": _START.format(folder=str(Path(runner.__file__).absolute().parent)),
             "ATOLL_GRAPH_STATE": self.state.relative,
             "ATOLL_GRAPH_LIFELINE": str(lifeline),
+            "ATOLL_GRAPH_HELD": str(self.held),
         }
         program = str(Path(BIN_DIR) / "ninja")
         arguments = [program, "-f", f"{self.state.relative}/build.ninja", "-k", "0", "-j", str(jobs)]
@@ -212,7 +236,7 @@ class _Run:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            pass_fds=(lifeline,),
+            pass_fds=(lifeline, self.held),
             process_group=0,
             encoding="utf-8",
             errors="replace",

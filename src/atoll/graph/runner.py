@@ -502,8 +502,10 @@ def main(digest: str) -> int:
     """Run the edge with that digest; return the exit code for the executor."""
     state = os.environ["ATOLL_GRAPH_STATE"]
     lifeline = int(os.environ.get("ATOLL_GRAPH_LIFELINE", "-1"))
-    if lifeline >= 0:
-        os.set_inheritable(lifeline, False)
+    # The command inherits neither: what it leaves behind must not keep a later build waiting.
+    for inherited in (lifeline, int(os.environ.get("ATOLL_GRAPH_HELD", "-1"))):
+        if inherited >= 0:
+            os.set_inheritable(inherited, False)
 
     def interrupt(*_: object) -> None:
         raise Interrupted
