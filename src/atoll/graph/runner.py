@@ -96,12 +96,20 @@ class Output:
 
 
 def stamp(path: str) -> list[int] | None:
-    """Return what changes when a file is written or replaced, or None where there is none."""
+    """Return what changes when a file is written or replaced, or None where there is none.
+
+    The last number is the time of the change itself: an edit of equal size whose time was set back, as
+    archives and clocks that are put right do, shows in nothing else.
+    """
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return [found.st_mtime_ns, found.st_size, found.st_ino]
+    return [found.st_mtime_ns, found.st_size, found.st_ino, found.st_ctime_ns]
+
+
+# Of an output the time of the change says nothing: a link to it, made by whoever ships it, changes that too.
+OUTPUT_STAMP = 3
 
 
 def lookup(program: str, path: str) -> str | None:
@@ -535,7 +543,7 @@ def _record(
     record = {
         "name": spec["name"],
         "inputs": inputs,
-        "outputs": {name: stamp(name) for name in spec["outputs"]},
+        "outputs": {name: (stamp(name) or [])[:OUTPUT_STAMP] for name in spec["outputs"]},
         "memory": ended["memory"],
         "seconds": round(seconds, 4),
     }

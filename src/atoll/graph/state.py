@@ -20,7 +20,7 @@ from atoll.graph.action import Action
 from atoll.graph.edge import digest, spec_text
 from atoll.graph.graph import Graph
 from atoll.graph.ninja_file import graph_text
-from atoll.graph.runner import stamp
+from atoll.graph.runner import OUTPUT_STAMP, stamp
 
 FOLDER = ".graph"
 
@@ -181,7 +181,7 @@ def differences(
     for path in outputs:
         if now(path) is None:
             why.append(f"{path} is missing")
-        elif now(path) != known.get(path):
+        elif now(path)[:OUTPUT_STAMP] != known.get(path):
             why.append(f"{path} was changed by something else")
     return why
 
