@@ -101,6 +101,7 @@ def test_an_edit_in_the_folder_rebuilds_its_users_and_nothing_else(tmp_path: Pat
     assert set(again.result.ran) == {
         "host other.core ../other/src/other.cpp",
         "archive lib/libother.core.a",
+        "install lib/libother.core.a",
         "link bin/app",
     }
 
