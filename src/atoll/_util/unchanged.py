@@ -10,11 +10,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-FORMAT = "atoll unchanged 1"
+FORMAT = "atoll unchanged 2"
 PLACE = ".atoll/plan/unchanged"
 # What a project root has; above one that has no record nothing is looked for.
 MANIFESTS = ("atoll.toml", "pyproject.toml")
-_NONE = "- - -"
+_NONE = "- - - -"
 
 
 def question(argv: "Sequence[str]", environment: "Mapping[str, str]", program: "Iterable[str]") -> str:
@@ -77,7 +77,7 @@ def _all_as_they_were(root: str, rows: "Iterable[str]") -> bool:
     base = f"{root}/"
     look = os.stat
     for row in rows:
-        time, size, inode, path = row.split(" ", 3)
+        time, size, inode, changed, path = row.split(" ", 4)
         try:
             now = look(path if path[:1] == "/" else base + path)
         except OSError:
@@ -88,6 +88,7 @@ def _all_as_they_were(root: str, rows: "Iterable[str]") -> bool:
         if (
             str(now.st_mtime_ns) != time
             or str(now.st_ino) != inode
+            or (changed != "-" and str(now.st_ctime_ns) != changed)
             or (str(now.st_size) != size and not (size == "0" and now.st_mode & 0o170000 == 0o040000))
         ):
             return False
@@ -101,7 +102,8 @@ def record(asked: str, said: str, lock: str, stamps: "Mapping[str, Sequence[int]
         asked: As :func:`question` gives it.
         said: The answer.
         lock: The file that a running build locks, relative to the root.
-        stamps: Time, size and inode of each file, None where it was not there.
+        stamps: Time, size, inode and, where it is known, time of change of each file; None where it was
+            not there.
     """
     rows = [f"{_spelled(stamp)} {path}" for path, stamp in stamps.items()]
     texts = (asked, said.replace("\n", "\x1f"), lock, *rows)
@@ -111,4 +113,4 @@ def record(asked: str, said: str, lock: str, stamps: "Mapping[str, Sequence[int]
 
 
 def _spelled(stamp: "Sequence[int] | None") -> str:
-    return _NONE if stamp is None else " ".join(str(part) for part in stamp)
+    return _NONE if stamp is None else " ".join([*map(str, stamp), "-"][:4])

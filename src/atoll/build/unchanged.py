@@ -41,16 +41,26 @@ def keep(root: Path, key: str, engine: str, folder: str, asked: str, said: str) 
     state = root / folder / ".graph"
     try:
         for path, was in (*_plan(root, key), *_actions(state)):
-            if found.setdefault(path, was) != was:
+            known = found.setdefault(path, was)
+            if not _agree(known, was):
                 return False
+            # What an action wrote has no time of change: putting an equal file back changes that.
+            found[path] = min(known, was, key=len) if known and was else known
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
     lock = f"{folder}/.graph/lock"
     text = unchanged.record(asked, said, lock, found)
-    if text is None or any(stamp(root / path) != was for path, was in found.items()):
+    if text is None or any(not _agree(stamp(root / path), was) for path, was in found.items()):
         return False
     write_atomic(root / unchanged.PLACE, text)
     return True
+
+
+def _agree(one: Stamp, other: Stamp) -> bool:
+    """Tell whether two stamps of a file are of one state of it, as far as both say."""
+    if one is None or other is None:
+        return one is other
+    return all(left == right for left, right in zip(one, other, strict=False))
 
 
 def _plan(root: Path, key: str) -> Iterator[tuple[str, Stamp]]:
