@@ -85,6 +85,11 @@ def test_a_plugin_importing_the_kit_is_seen(tmp_path: Path) -> None:
     assert "plugins use no command line, session or kit BROKEN" in said
 
 
+def test_a_plugin_importing_one_of_another_model_is_seen(tmp_path: Path) -> None:
+    said = planted(tmp_path, {"atoll_plugins/cuda": "import atoll_plugins.host.lane"})
+    assert "a plugin of one model imports none of another BROKEN" in said
+
+
 def test_a_room_outside_the_layers_is_seen(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)

@@ -8,7 +8,7 @@ import pytest
 
 from atoll.errors import LaneError
 from atoll_plugins.cuda.hostbound import Bound, choose_host
-from atoll_plugins.host.compilers import choose
+from atoll_plugins.formats.host_compilers import choose
 from unit.plugins.lane_project import ENVIRONMENT, program
 
 TIGHT = Bound(gcc_highest=9, clang_below=9)

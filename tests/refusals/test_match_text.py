@@ -11,8 +11,8 @@ from atoll.artifact import Abi, BuildRequest, Descriptor, DeviceRequest, Subject
 from atoll.artifact.match import Request
 from atoll.diagnostics import render
 from atoll_plugins.cuda.rules import CudaRules
+from atoll_plugins.formats.vulkan_rules import VulkanRules
 from atoll_plugins.opencl.rules import OpenClRules
-from atoll_plugins.vulkan.rules import VulkanRules
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "refusal"
 RULES = {"cuda": CudaRules()}

@@ -9,7 +9,7 @@ import pytest
 
 from atoll.errors import LaneError
 from atoll.plugin import Unit
-from atoll_plugins.host.compilers import Compiler
+from atoll_plugins.formats.host_compilers import Compiler
 from atoll_plugins.host.modules import plan_modules
 from unit.plugins.lane_project import program, request
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaneError
-from atoll_plugins.host.compilers import Compiler, choose, installed
+from atoll_plugins.formats.host_compilers import Compiler, choose, installed
 
 _GCC = re.compile(r"gcc versions later than (\d+) are not supported")
 _CLANG = re.compile(r"clang version must be less than (\d+)(?: and greater than (\d+(?:\.\d+)?))?")

@@ -32,8 +32,8 @@ from atoll_plugins.cuda.toolkit import (
     missing_stage,
     needed_payload,
 )
-from atoll_plugins.host.compilers import Compiler, identity, tool_path
-from atoll_plugins.host.compilers import stages as host_stages
+from atoll_plugins.formats.host_compilers import Compiler, identity, tool_path
+from atoll_plugins.formats.host_compilers import stages as host_stages
 
 OPTIONS = ("compiler", "host-compiler", "version", "flags")
 _MEMORY = 1 << 30

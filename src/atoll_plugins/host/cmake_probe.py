@@ -21,7 +21,7 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import LaneError
 from atoll.plugin import FoundPackage, LaneRequest
 from atoll.plugin.tools import ask, find_program, fingerprint, write_atomic
-from atoll_plugins.host.compilers import Compiler
+from atoll_plugins.formats.host_compilers import Compiler
 
 FORMAT = 1
 _KEPT = ".atoll/plan/packages"

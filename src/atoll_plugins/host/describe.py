@@ -9,7 +9,7 @@ from pathlib import Path
 from atoll.artifact import Abi
 from atoll.plugin import HostTools, LaneRequest
 from atoll.plugin.tools import ask
-from atoll_plugins.host.compilers import Compiler
+from atoll_plugins.formats.host_compilers import Compiler
 
 _STANDARD = re.compile(r"(?:c|gnu)\+\+(\d\d)")
 

@@ -1,6 +1,6 @@
 """The lane of the host compiler: C and C++ units, links, archives, Python extension modules.
 
-Its units are not device units. Which compiler is taken is :mod:`atoll_plugins.host.compilers`.
+Its units are not device units. Which compiler is taken is :mod:`atoll_plugins.formats.host_compilers`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from atoll.plugin import (
 from atoll.plugin.options import check_options, list_option, text_option
 from atoll.plugin.tools import argument, output_path
 from atoll.store import Payload
-from atoll_plugins.host.compilers import Compiler, choose, identity, stages, tool_path
+from atoll_plugins.formats.host_compilers import Compiler, choose, identity, stages, tool_path
 from atoll_plugins.host.describe import describe
 from atoll_plugins.host.linking import plan_link
 from atoll_plugins.host.modules import plan_modules

@@ -10,7 +10,7 @@ from atoll.errors import LaneError
 from atoll.graph import Action, Role
 from atoll.plugin import LanePlan, LinkRequest, ToolChoice
 from atoll.plugin.tools import find_program, output_path, python_program
-from atoll_plugins.host.compilers import Compiler, identity, stages, tool_path
+from atoll_plugins.formats.host_compilers import Compiler, identity, stages, tool_path
 
 _WRITES = str(Path(__file__).resolve().with_name("writes.py"))
 # What a link adds by kind. A Python extension leaves the interpreter's symbols undefined; everything else

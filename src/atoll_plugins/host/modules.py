@@ -18,7 +18,7 @@ from atoll.errors import LaneError
 from atoll.graph import Action, Role
 from atoll.plugin import LaneRequest, ObjectProduct, ToolChoice
 from atoll.plugin.tools import find_program, output_path, python_program
-from atoll_plugins.host.compilers import Compiler
+from atoll_plugins.formats.host_compilers import Compiler
 
 Built = tuple[Action, ObjectProduct]
 

@@ -14,8 +14,8 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import LaneError
 from atoll.plugin import FoundPackage, LaneRequest
 from atoll.plugin.tools import Answer, ask, find_program
+from atoll_plugins.formats.host_compilers import Compiler
 from atoll_plugins.host.cmake_probe import cmake_package
-from atoll_plugins.host.compilers import Compiler
 
 # A name, and at most one relation: `zlib >= 1.2`. Nothing that starts like an option.
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]*(?:\s*(?:>=|<=|=|!=|>|<)\s*[\w.~+-]+)?")

@@ -27,7 +27,7 @@ from atoll.plugin.tools import (
     version_numbers,
 )
 from atoll.store import Payload
-from atoll_plugins.host.compilers import tool_path
+from atoll_plugins.formats.host_compilers import tool_path
 from atoll_plugins.opencl.rules import OpenClRules
 
 OPTIONS = ("compiler", "flags")

@@ -10,10 +10,10 @@ from atoll.ir import F64, Module, nodes
 from atoll.ir.ops import Math
 from atoll.plugin import Emitted, Target
 from atoll_plugins.formats.emission import Group, Job, Node, cannot_emit, prepare
+from atoll_plugins.formats.vulkan_rules import SPIRV_OF_VULKAN
 from atoll_plugins.spirv.assembler import Assembler
 from atoll_plugins.spirv.disassembler import disassemble
 from atoll_plugins.spirv.function import MATHS, WIDE_MATHS, Function
-from atoll_plugins.vulkan.rules import SPIRV_OF_VULKAN
 
 DEFAULT_VERSION = "1.2"
 #: Vulkan 1.0 takes SPIR-V 1.0 only, whose storage buffers are another construct.

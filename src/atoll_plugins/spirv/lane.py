@@ -1,7 +1,7 @@
 """The lane of shaders: GLSL by stage → one SPIR-V module each, embedded as data.
 
 The compiler is :mod:`atoll_plugins.spirv.compilers`; what a version of the API means is
-:mod:`atoll_plugins.vulkan.rules`.
+:mod:`atoll_plugins.formats.vulkan_rules`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from atoll.plugin import DataProduct, LanePlan, LaneRequest, LaneStatus, ToolCho
 from atoll.plugin.options import check_options, list_option, text_option
 from atoll.plugin.tools import argument, find_program, fingerprint, output_path
 from atoll.store import Payload
+from atoll_plugins.formats.vulkan_rules import VulkanRules
 from atoll_plugins.spirv.compilers import PAYLOAD, GlslCompiler, on_host, read_compiler, read_payload
 from atoll_plugins.spirv.tame import folder_of, tamed
-from atoll_plugins.vulkan.rules import VulkanRules
 
 OPTIONS = ("compiler", "version", "flags")
 # The environment taken where the entry states no version.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from atoll.accel import AccelSet, DeviceFacts, Version, links, runs
+from atoll_plugins.formats.vulkan_rules import VulkanRules
 from atoll_plugins.opencl.rules import OpenClRules
-from atoll_plugins.vulkan.rules import VulkanRules
 
 RULES = {"vulkan": VulkanRules(), "opencl": OpenClRules()}
 

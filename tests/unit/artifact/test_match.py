@@ -10,7 +10,7 @@ import pytest
 from atoll.accel import AccelSet, BackendRules, DeviceFacts, Version, links
 from atoll.artifact import Abi, BuildRequest, Descriptor, DeviceRequest, Fact, choose, fit, unmet
 from atoll_plugins.cuda.rules import CudaRules
-from atoll_plugins.vulkan.rules import VulkanRules
+from atoll_plugins.formats.vulkan_rules import VulkanRules
 
 RULES: dict[str, BackendRules] = {"cuda": CudaRules(), "vulkan": VulkanRules()}
 WORDS = {"cuda": "ptx"}

@@ -12,7 +12,7 @@ import pytest
 
 from atoll._util.spelling import python_in, search_path, this_python
 from atoll.plugin.tools import python_program
-from atoll_plugins.host.compilers import tool_path
+from atoll_plugins.formats.host_compilers import tool_path
 from unit.build.build_project import REGISTRY, session
 from unit.plugins.lane_project import program
 

@@ -13,7 +13,7 @@ from atoll.packaging import report
 from atoll.packaging.gate import device_facts, lacking, refusal, runs_on
 from atoll.plugin import registry
 from atoll_plugins.cuda.rules import CudaRules
-from atoll_plugins.vulkan.rules import VulkanRules
+from atoll_plugins.formats.vulkan_rules import VulkanRules
 from unit.packaging.binaries import elf, entry, fatbin, put, spirv, zipped
 
 RULES: dict[str, BackendRules] = {"cuda": CudaRules(), "vulkan": VulkanRules()}

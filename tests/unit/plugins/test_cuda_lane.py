@@ -18,7 +18,7 @@ from atoll_plugins.cuda.hostbound import Bound, choose_host, read_bound
 from atoll_plugins.cuda.lane import CudaLane, code_flags
 from atoll_plugins.cuda.probe import CudaProbe
 from atoll_plugins.cuda.toolkit import PAYLOADS, PINNED, dry_run, read_dry_run
-from atoll_plugins.host.compilers import Compiler, choose
+from atoll_plugins.formats.host_compilers import Compiler, choose
 from unit.plugins.lane_project import ENVIRONMENT, program, request, write
 
 ENTRY = Entry(

@@ -12,7 +12,7 @@ import pytest
 from atoll.errors import LaneError
 from atoll.plugin import LaneRequest, LinkRequest, Unit
 from atoll.testing.lanes import LANE_CHECKS, LaneCheck, run_plan
-from atoll_plugins.host.compilers import choose, installed
+from atoll_plugins.formats.host_compilers import choose, installed
 from atoll_plugins.host.lane import HostLane, is_offload
 from unit.plugins.lane_project import ENVIRONMENT, program, request, write
 
