@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from atoll.manifest import read
 from unit.manifest.manifests import HEAD, refused, write
 
 BOUNDARY = "[boundary.b]\nmodule = 'm'\nroots = ['r', 's']\n"
@@ -52,3 +54,17 @@ def test_what_cannot_be_used_is_refused(tmp_path: Path, code: str, text: str, pa
 @pytest.mark.parametrize("name", ["a b", "../x", "", "-x"])
 def test_a_package_name_that_cannot_be_used_is_refused(tmp_path: Path, name: str) -> None:
     refused(write(tmp_path, f"[package]\nname = '{name}'\n"), "ATL0211", f"`{name}` cannot be package.name")
+
+
+@pytest.mark.parametrize("version", ["1 ; rm", "", "one", "1.0\n", "1.0-", "$(touch x)", "1" * 600 + "x"])
+def test_a_version_that_is_none_of_pep_440_is_refused(tmp_path: Path, version: str) -> None:
+    text = '[package]\nname = "demo"\nversion = ' + json.dumps(version) + "\n"
+    found = refused(write(tmp_path, text), "ATL0211")
+    assert found.message == f"`{version[:80]}` cannot be package.version"
+    assert found.notes == ("allowed: a version as in PEP 440, such as `1.2.0`",)
+
+
+@pytest.mark.parametrize("version", ["0", "1.2.3", "2026.11", "1!2.0rc1.post3.dev4+cu130", "v1.0"])
+def test_a_version_of_pep_440_is_read(tmp_path: Path, version: str) -> None:
+    found = read(write(tmp_path, f'[package]\nname = "demo"\nversion = "{version}"\n'))
+    assert found.package.version == version

@@ -72,13 +72,13 @@ def _follow(
     process: subprocess.Popen[bytes], end: float, keep: int, on_line: Callable[[str], None] | None
 ) -> tuple[int | None, bytes]:
     assert process.stdout is not None
-    tail, line = b"", b""
+    tail, line, late = b"", b"", False
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         while True:
             left = end - time.monotonic()
             if left <= 0:
-                return None, tail
+                return process.poll(), tail
             ready = selector.select(min(left, 0.25))
             data = os.read(process.stdout.fileno(), 1 << 16) if ready else b""
             tail = (tail + data)[-keep:]
@@ -89,8 +89,10 @@ def _follow(
                     on_line(text.decode("utf-8", "replace").rstrip("\r"))
             if ready and not data:
                 return _wait(process, end), tail
-            if not ready and process.poll() is not None:
+            # A descendant that keeps the pipe, silent or not, holds nobody up: its output is cut off here.
+            if (not ready or late) and process.poll() is not None:
                 return process.returncode, tail
+            late = process.poll() is not None
 
 
 def _wait(process: subprocess.Popen[bytes], end: float) -> int | None:

@@ -115,18 +115,9 @@ def _matched(base: Path, name: str, table: Data, text: str, faults: list[Diagnos
                 hint="mend the glob or remove it",
             )
         )
-    for path in found:
-        outside = glob.escapes(base, path)
-        if outside is not None:
-            faults.append(
-                Diagnostic(
-                    code="ATL0214",
-                    message=f"`{path}` is a link that leaves the project",
-                    span=table.span,
-                    notes=(f"glob: {text}", f"it leads to: {outside}"),
-                )
-            )
-    return found
+    wrong = {path: glob.link_fault(base, path, text, table.span) for path in found}
+    faults += [fault for fault in wrong.values() if fault is not None]
+    return [path for path, fault in wrong.items() if fault is None]
 
 
 def _storage(table: Data, path: str, size: int, faults: list[Diagnostic]) -> Storage:

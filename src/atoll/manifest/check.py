@@ -12,6 +12,7 @@ from atoll.manifest.model import Manifest, Profile, Target, TargetKind
 _PACKAGE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\Z")
 _NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?\Z")
 _MARKER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_PLAIN_VERSION = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){0,5}\Z")
 _FOLDER_PARTS = re.compile(r"(?:^|/)\.\.(?:/|$)|^/|\\|^[A-Za-z]:")
 
 
@@ -30,6 +31,10 @@ def check(manifest: Manifest) -> list[Diagnostic]:
 def _names(manifest: Manifest) -> Iterator[Diagnostic]:
     if not _PACKAGE.match(manifest.package.name):
         yield _bad("package.name", manifest.package.name, "letters, digits, `.`, `-` and `_`", None)
+    if not _is_version(manifest.package.version):
+        yield _bad(
+            "package.version", manifest.package.version, "a version as in PEP 440, such as `1.2.0`", None
+        )
     for name, target in manifest.targets.items():
         if not _NAME.match(name):
             yield _bad("a target's name", name, "letters, digits, `.`, `-` and `_`", target.span)
@@ -39,6 +44,19 @@ def _names(manifest: Manifest) -> Iterator[Diagnostic]:
             yield _idle(name, target, "exclusive")
         if target.packages and target.kind is not TargetKind.PYTHON:
             yield _idle(name, target, "packages")
+
+
+def _is_version(text: str) -> bool:
+    """Tell whether a text is a version; the plain form is told without the parser of PEP 440."""
+    if _PLAIN_VERSION.match(text):
+        return True
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return text == text.strip()
 
 
 def _bad(where: str, found: str, wanted: str, span: Span | None) -> Diagnostic:

@@ -2,7 +2,8 @@
 
 `*`, `?` and `[…]` match within one component, `**` as a whole component any number of them. Components
 that start with a dot are matched only by a component that does. Results are sorted. Nothing outside the
-root is ever named: a pattern cannot leave it, and a link that does is refused by the caller.
+root is ever named: a pattern cannot leave it, and a link that does, or that leads nowhere, is refused by
+the caller.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from atoll.diagnostics import Diagnostic, Span
 
 MAX_PATTERN = 512
 MAX_ENTRIES = 500_000
@@ -117,7 +120,7 @@ def _walk(root: Path, pattern: Pattern) -> Iterator[str]:
                 # A link to a folder above would be walked for ever.
                 if inner not in above:
                     todo.append((path, after, (*above, inner)))
-            elif len(parts) in after and entry.is_file():
+            elif len(parts) in after and (_is_file(entry) or broken(root, path) is not None):
                 yield path
 
 
@@ -136,6 +139,13 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
 def _identity(folder: Path) -> tuple[int, int]:
     try:
         found = folder.stat()
@@ -148,3 +158,41 @@ def escapes(root: Path, path: str) -> Path | None:
     """Return where a path below the root really lies where that is outside the root, else None."""
     real, base = (root / path).resolve(), root.resolve()
     return None if base in real.parents else real
+
+
+def broken(root: Path, path: str) -> str | None:
+    """Return what a link below the root says where that leads nowhere, in a circle included, else None."""
+    full = root / path
+    if not full.is_symlink() or _is_there(full):
+        return None
+    return str(full.readlink())
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except OSError:
+        return False
+    return True
+
+
+def link_fault(root: Path, path: str, text: str, span: Span | None) -> Diagnostic | None:
+    """Return the refusal of a link of the glob `text` that leaves the project or leads nowhere."""
+    said = broken(root, path)
+    if said is not None:
+        return Diagnostic(
+            code="ATL0234",
+            message=f"`{path}` is a link that leads nowhere",
+            span=span,
+            notes=(f"glob: {text}", f"it says: {said}"),
+            hint="make the link anew, or remove it",
+        )
+    outside = escapes(root, path)
+    if outside is not None:
+        return Diagnostic(
+            code="ATL0214",
+            message=f"`{path}` is a link that leaves the project",
+            span=span,
+            notes=(f"glob: {text}", f"it leads to: {outside}"),
+        )
+    return None

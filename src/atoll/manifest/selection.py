@@ -315,16 +315,9 @@ class _Work:
         if not found and source.accel is None and source.archs is None and source.glob != DEFAULT_SOURCES:
             self._nothing(source)
         for path in found:
-            outside = glob.escapes(self.root, path)
-            if outside is not None:
-                raise _Refused(
-                    Diagnostic(
-                        code="ATL0214",
-                        message=f"`{path}` is a link that leaves the project",
-                        span=source.span,
-                        notes=(f"glob: {source.glob}", f"it leads to: {outside}"),
-                    )
-                )
+            fault = glob.link_fault(self.root, path, source.glob, source.span)
+            if fault is not None:
+                raise _Refused(fault)
         return found
 
     def _nothing(self, source: Source) -> None:

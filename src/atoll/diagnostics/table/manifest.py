@@ -139,4 +139,9 @@ CODES = {
         "Features are asked for by the line of a consumer (`[dependencies]`) or by a wheel variant "
         "(`[[pack.variant]]`); the package has none of that name.",
     ),
+    "ATL0234": CodeInfo(
+        "a link that leads nowhere",
+        "A glob matches a symbolic link whose file does not exist. Passing it over would leave its code out of "
+        "the link without a word.",
+    ),
 }
