@@ -177,7 +177,7 @@ def test_a_compiler_that_dies_gives_one_true_first_line(tmp_path: Path, how: str
 
 
 def test_a_compiler_that_hangs_is_stopped_with_all_below_it(tmp_path: Path) -> None:
-    # A build has no limit of its own on a compiler; a person or a CI ends the build, and nothing is left.
+    # A person or a CI ends the build before the limit does, and nothing is left.
     root = write(tmp_path / "p", FILES)
     mark = tmp_path / "at-work"
     path = wrapped(tmp_path / "bin", f"echo $$ > {mark}; sleep 600")
@@ -191,6 +191,21 @@ def test_a_compiler_that_hangs_is_stopped_with_all_below_it(tmp_path: Path) -> N
         if not Path(f"/proc/{number}").exists() or "Z" in _state(number):
             break
     assert not Path(f"/proc/{number}").exists() or "Z" in _state(number)
+    assert said(build(root)) == "hello\n"
+
+
+def test_a_compiler_that_hangs_is_stopped_at_its_limit(tmp_path: Path) -> None:
+    limit = "[lane.host]\ntime-limit = 1.5\n"
+    root = write(tmp_path / "p", {**FILES, "atoll.toml": FILES["atoll.toml"] + limit})
+    mark = tmp_path / "at-work"
+    found = first(root, wrapped(tmp_path / "bin", f"sleep 600 & echo $! > {mark}; wait"))
+    assert (found.code, found.message) == ("ATL0604", "`host demo src/main.cpp` took too long")
+    assert found.notes[0] == "limit: 1.5 s"
+    assert found.hint == (
+        "find out what it waits for, or give it longer: `time-limit` of `[lane.NAME]`, in seconds"
+    )
+    assert _state(int(mark.read_text())) == "Z"
+    assert not list(root.glob(".atoll/build/*/host/demo/src/main.cpp.o"))
     assert said(build(root)) == "hello\n"
 
 

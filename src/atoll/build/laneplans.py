@@ -9,9 +9,13 @@ from typing import Any, cast
 from atoll.build.libraries import Found, equipped
 from atoll.build.linked import linked_targets
 from atoll.build.request import BuildRequest
+from atoll.graph import Action
 from atoll.plugin import HOST as HOST
 from atoll.plugin import HostLane, LanePlan, LaneRequest, LinkRequest, Unit
 from atoll.store import PayloadRoot
+
+TIME_LIMIT = 3600.0
+"""Seconds that an action may take where nobody states otherwise."""
 
 
 @dataclass(slots=True)
@@ -78,7 +82,7 @@ class LaneRun:
     def _keep(self, lane: str, answer: LanePlan, roots: tuple[PayloadRoot, ...]) -> None:
         known = self.plans.get(lane, LanePlan())
         self.plans[lane] = LanePlan(
-            actions=known.actions + answer.actions,
+            actions=known.actions + limited(answer.actions, self.request.manifest.lane_limit(lane)),
             objects=known.objects + answer.objects,
             data=known.data + answer.data,
             sources=known.sources + answer.sources,
@@ -116,6 +120,19 @@ class LaneRun:
             "facts": [str(fact) for fact in plan.facts],
             "floors": [str(floor) for floor in plan.floors],
         }
+
+
+def limited(actions: Iterable[Action], limit: float | None) -> tuple[Action, ...]:
+    """Return the actions with a time limit: their own, that of their lane, or the general one.
+
+    A compiler that hangs would keep a build for ever, and with it whatever waits for the build.
+    """
+    seconds = TIME_LIMIT if limit is None else limit
+    if seconds == 0:
+        return tuple(actions)
+    return tuple(
+        action if action.time_limit is not None else replace(action, time_limit=seconds) for action in actions
+    )
 
 
 def _with_tools(request: LaneRequest, tools: Mapping[str, PayloadRoot]) -> LaneRequest:

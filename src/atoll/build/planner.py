@@ -29,7 +29,7 @@ from atoll.build.compdb import compile_commands
 from atoll.build.datafiles import DataPlan, plan_data, python_data, side_copies
 from atoll.build.inputs import plan_inputs
 from atoll.build.install import Library, install
-from atoll.build.laneplans import HOST, LaneRun
+from atoll.build.laneplans import HOST, LaneRun, limited
 from atoll.build.libraries import find_libraries, link_args, resolved
 from atoll.build.linked import linked_targets, run_paths, uses
 from atoll.build.packagetree import package_actions
@@ -479,7 +479,9 @@ def _finish(work: _Work) -> BuildPlan:
     request, lanes = work.request, work.lanes.plans
     owners = {product.path: product.unit.target for made in lanes.values() for product in made.objects}
     lane_actions = after_headers(work.declared, _lane_actions(work), owners)
-    actions = tuple({action.name: action for action in (*work.actions, *lane_actions)}.values())
+    actions = tuple(
+        {action.name: action for action in (*limited(work.actions, None), *lane_actions)}.values()
+    )
     makers = {output: action for action in actions for output in action.outputs}
     objects = [product for made in lanes.values() for product in made.objects]
     stated = [floor for made in lanes.values() for floor in made.floors]

@@ -6,6 +6,7 @@ import json
 import shlex
 import signal
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from atoll.diagnostics import Diagnostic, Span
@@ -15,6 +16,7 @@ MAX_COMMAND = 4000
 # In front of a line of JSON, it is an action's own refusal: an action that judges sources says what is wrong
 # with them, as one line for each finding, and ends with a code other than 0.
 REFUSED = "\x1erefused "
+_TIME_HINT = "find out what it waits for, or give it longer: `time-limit` of `[lane.NAME]`, in seconds"
 _MEMORY_HINT = "run fewer at once (`-j 1`), or free memory"
 
 
@@ -46,52 +48,63 @@ def failure(action: Action, report: Mapping[str, Any]) -> Diagnostic:
         action: What ran.
         report: The runner's line.
     """
-    ending, output = report["end"], str(report.get("output", ""))
+    found, output = _how(action, report), str(report.get("output", ""))
     command = f"command: {_shown(shlex.join(action.argv))}"
-    printed = (f"output:\n{output.rstrip()}",) if output.strip() else ("output: none",)
+    printed = f"output:\n{output.rstrip()}" if output.strip() else "output: none"
+    return Diagnostic(
+        code=found.code,
+        message=f"`{action.name}` {found.what}",
+        notes=(*found.notes, command, printed),
+        hint=found.hint,
+    )
 
-    def say(code: str, what: str, *notes: str, hint: str | None = None) -> Diagnostic:
-        return Diagnostic(
-            code=code,
-            message=f"`{action.name}` {what}",
-            notes=(*notes, command, *printed),
-            hint=hint,
-        )
 
-    if ending == "time":
-        return say("ATL0604", "took too long", f"limit: {report['limit']:g} s")
-    if ending == "outputs":
-        return say(
-            "ATL0605",
-            "did not write all it should",
-            f"declared: {', '.join(action.outputs)}",
-            f"missing: {', '.join(report['missing'])}",
-        )
-    if ending == "depfile":
-        return say(
-            "ATL0606",
-            "left a depfile that cannot be read",
-            f"depfile: {report['depfile']}",
-            f"reason: {report['reason']}",
-        )
-    if ending == "missing":
-        return say(
-            "ATL0607", "could not be started", f"program: {report['program']}", f"in: {report['path']}"
-        )
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How an action ended: a code, the end of the sentence, its notes."""
+
+    code: str
+    what: str
+    notes: tuple[str, ...]
+    hint: str | None = None
+
+
+def _how(action: Action, report: Mapping[str, Any]) -> _How:
+    match report["end"]:
+        case "time":
+            return _How("ATL0604", "took too long", (f"limit: {report['limit']:g} s",), _TIME_HINT)
+        case "outputs":
+            declared, missing = ", ".join(action.outputs), ", ".join(report["missing"])
+            return _How(
+                "ATL0605",
+                "did not write all it should",
+                (f"declared: {declared}", f"missing: {missing}"),
+            )
+        case "depfile":
+            notes = (f"depfile: {report['depfile']}", f"reason: {report['reason']}")
+            return _How("ATL0606", "left a depfile that cannot be read", notes)
+        case "missing":
+            notes = (f"program: {report['program']}", f"in: {report['path']}")
+            return _How("ATL0607", "could not be started", notes)
     if killed_for_memory(report):
-        return say(
-            "ATL0603",
-            "was killed, most likely for want of memory"
-            if not report.get("oom")
-            else "was killed for memory",
+        return _for_memory(action, report)
+    if report["end"] == "signal":
+        return _How("ATL0602", f"was ended by {_signal(int(report['signal']))}", ())
+    return _How("ATL0601", "failed", (f"exit code: {report['code']}",))
+
+
+def _for_memory(action: Action, report: Mapping[str, Any]) -> _How:
+    counted = bool(report.get("oom"))
+    return _How(
+        "ATL0603",
+        "was killed for memory" if counted else "was killed, most likely for want of memory",
+        (
             f"stated need: {action.memory >> 20} MiB",
             f"largest process: {int(report.get('memory', 0)) >> 20} MiB",
-            f"the kernel counted a kill for memory: {'yes' if report.get('oom') else 'it does not say'}",
-            hint=_MEMORY_HINT,
-        )
-    if ending == "signal":
-        return say("ATL0602", f"was ended by {_signal(int(report['signal']))}")
-    return say("ATL0601", "failed", f"exit code: {report['code']}")
+            f"the kernel counted a kill for memory: {'yes' if counted else 'it does not say'}",
+        ),
+        _MEMORY_HINT,
+    )
 
 
 def _shown(command: str) -> str:

@@ -171,6 +171,7 @@ def _nearest(near: LaneTable | None, far: LaneTable) -> LaneTable:
         near,
         compiler=near.compiler if near.compiler is not None else far.compiler,
         version=near.version if near.version is not None else far.version,
+        time_limit=near.time_limit if near.time_limit is not None else far.time_limit,
         extra={**far.extra, **near.extra},
     )
 

@@ -237,6 +237,11 @@ class LaneTable:
     compiler: str | None = key("The compiler to take, by name or path.", default=None)
     version: str | None = key("A pin of the lane's toolchain.", default=None)
     flags: tuple[str, ...] = key("Flags for every unit of the lane.", default=())
+    time_limit: float | None = key(
+        "Seconds after which an action of the lane is stopped with all below it; `0` for no limit. Without "
+        "the key, an hour.",
+        default=None,
+    )
     extra: Mapping[str, object] = field(default_factory=dict, metadata={"open": True})
     span: Span | None = place()
 
@@ -356,6 +361,11 @@ class Manifest:
         """Return `[lane.NAME]` as the lane reads it; empty where there is none."""
         table = self.lane.get(lane)
         return {} if table is None else table.options()
+
+    def lane_limit(self, lane: str) -> float | None:
+        """Return the seconds that `[lane.NAME]` gives an action; 0 for no limit, None where unsaid."""
+        table = self.lane.get(lane)
+        return None if table is None else table.time_limit
 
     def profile_named(self, name: str) -> Profile | None:
         """Return a profile by name, the two that always exist included, or None."""

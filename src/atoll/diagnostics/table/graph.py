@@ -21,8 +21,8 @@ CODES = {
     ),
     "ATL0604": CodeInfo(
         "an action took too long",
-        "The action has a time limit. It was stopped with its descendants, and what it had written was "
-        "removed.",
+        "Every action has a time limit: its own, that of its lane (`time-limit` of `[lane.NAME]`), else an "
+        "hour. It was stopped with its descendants, and what it had written was removed.",
     ),
     "ATL0605": CodeInfo(
         "an action did not write all it should",
