@@ -72,7 +72,10 @@ def _plan(root: Path, key: str) -> Iterator[tuple[str, Stamp]]:
 def _actions(state: Path) -> Iterator[tuple[str, Stamp]]:
     """Give what each action of the last graph read and wrote."""
     for name, action in _read(state / "graph.json").items():
-        row = _read(state / "done" / f"{action['digest']}.json")
+        record = state / "done" / f"{action['digest']}.json"
+        if action["on_demand"] and not record.exists():
+            continue  # nothing needed it
+        row = _read(record)
         yield from row["inputs"].items()
         yield from row["outputs"].items()
         if not row["outputs"]:

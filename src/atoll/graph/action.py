@@ -39,6 +39,7 @@ class Action:
         key: Extra text that makes two otherwise equal actions different (a compiler's hash).
         memory: Bytes it may need at its peak, for the pools.
         time_limit: Seconds after which it is stopped; None for no limit.
+        on_demand: Whether it runs only where another action turns out to need an output of it.
         description: A line for the progress bar; `name` where empty.
     """
 
@@ -54,4 +55,5 @@ class Action:
     key: str = ""
     memory: int = 256 << 20
     time_limit: float | None = None
+    on_demand: bool = False
     description: str = ""

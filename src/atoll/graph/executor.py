@@ -178,6 +178,7 @@ def _outline(graph: Graph) -> dict[str, Any]:
             "inputs": list(action.inputs),
             "outputs": list(action.outputs),
             "role": str(action.role),
+            "on_demand": action.on_demand,
             "digest": digest(action),
         }
         for action in graph.actions

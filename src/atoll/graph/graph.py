@@ -19,7 +19,7 @@ class Graph:
 
     Attributes:
         actions: In any order; their names and outputs are unique.
-        defaults: The outputs to make; empty for all of them.
+        defaults: The outputs to make; empty for all of those that are not made on demand.
     """
 
     actions: tuple[Action, ...]
@@ -29,6 +29,11 @@ class Graph:
     def producers(self) -> Mapping[str, Action]:
         """The action that makes each output."""
         return {output: action for action in self.actions for output in action.outputs}
+
+    @property
+    def made_unasked(self) -> tuple[str, ...]:
+        """The outputs that are made whether or not something needs them."""
+        return tuple(path for path, action in self.producers.items() if not action.on_demand)
 
     @cached_property
     def by_name(self) -> Mapping[str, Action]:

@@ -77,7 +77,7 @@ def graph_text(graph: Graph, state: str) -> str:
     edges = "".join(
         _edge(action, state, paths) for action in sorted(graph.actions, key=lambda item: item.name)
     )
-    wanted = sorted(graph.defaults or graph.producers)
+    wanted = sorted(graph.defaults or graph.made_unasked)
     default = f"\ndefault{paths(wanted)}\n" if wanted else ""
     variables = "".join(f"{name} = {escape_value(path)}\n" for path, name in paths.variables.items())
     return f"{_HEAD.format(state=escape_path(state))}\n{variables}{edges}{default}"

@@ -1,9 +1,9 @@
 """Which unit must wait for which module? All scans of one target in, the order of its compilations out.
 
-Run by path (``python -I -S collate_modules.py FORM TARGET DYNDEP MODULES [--std REASON] [--from FILE]… --
-SCAN…``), so it imports nothing of Atoll. It writes the dyndep file for ninja, beside every unit a list of
-the module files it may read (for ``gcc`` a module mapper's table, for ``clang`` arguments), and for targets
-that link this one what it provides.
+Run by path (``python -I -S collate_modules.py FORM TARGET DYNDEP MODULES [--library ROW]… [--from FILE]…
+[--no-library REASON --hint HINT] -- SCAN…``), so it imports nothing of Atoll. It writes the dyndep file for
+ninja, beside every unit a list of the module files it may read (for ``gcc`` a module mapper's table, for
+``clang`` arguments), and for targets that link this one what it provides. A ROW is one of the C++ library.
 """
 
 from __future__ import annotations
@@ -123,7 +123,9 @@ def together(own: dict[str, Module], linked: list[dict[str, Module]], faults: Fa
     return known
 
 
-def check_imports(units: list[Unit], known: dict[str, Module], standard: str, faults: Faults) -> None:
+def check_imports(
+    units: list[Unit], known: dict[str, Module], no_library: tuple[str, str], faults: Faults
+) -> None:
     """Refuse each import that nothing provides."""
     for unit in units:
         for name in unit.requires:
@@ -131,7 +133,7 @@ def check_imports(units: list[Unit], known: dict[str, Module], standard: str, fa
                 continue
             if name in _STANDARD:
                 code, message = "ATL0522", f"`{unit.source}` imports the module `{name}` of the C++ library"
-                notes, hint = [f"asked at: {_at(unit.source, name)}", standard], "include the headers instead"
+                notes, hint = [f"asked at: {_at(unit.source, name)}", no_library[0]], no_library[1]
             else:
                 code, message = "ATL0516", f"nothing provides the module `{name}`"
                 notes = [f"asked at: {_at(unit.source, name)}", f"provided here: {_listed(known)}"]
@@ -234,7 +236,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser()
     for name in ("form", "target", "dyndep", "modules"):
         parser.add_argument(name)
-    parser.add_argument("--std", default="")
+    parser.add_argument("--no-library", default="")
+    parser.add_argument("--hint", default="include the headers instead")
+    parser.add_argument("--library", action="append", default=[])
     parser.add_argument("--from", action="append", default=[], dest="linked")
     options = parser.parse_args(arguments[: arguments.index("--")])
     units = [Unit(_read(path)) for path in arguments[arguments.index("--") + 1 :]]
@@ -242,7 +246,9 @@ def main(arguments: list[str]) -> int:
     own = own_modules(units, options.target, faults)
     linked = [{name: Module(*row) for name, row in _read(path).items()} for path in options.linked]
     known = together(own, linked, faults)
-    check_imports(units, known, options.std, faults)
+    for name, *row in map(json.loads, options.library):
+        known.setdefault(name, Module("of the C++ library", *row))
+    check_imports(units, known, (options.no_library, options.hint), faults)
     check_cycle(known, faults)
     if faults:
         sys.stdout.write("".join(f"{REFUSED}{json.dumps(fault)}\n" for fault in faults))
@@ -262,6 +268,9 @@ def _write_all(options: argparse.Namespace, units: list[Unit], known: dict[str, 
         _write(unit.map, map_text(options.form, unit, names, known))
     _write(options.dyndep, dyndep_text(waits))
     rows = {name: [item.target, item.source, item.bmi, item.requires] for name, item in known.items()}
+    # What every target has anyway is passed on to none.
+    for name, *_ in map(json.loads, options.library):
+        rows.pop(name, None)
     _write(options.modules, json.dumps(rows, indent=1, sort_keys=True))
 
 

@@ -33,6 +33,8 @@ def plan_link(link: LinkRequest, compiler: Compiler, tool: ToolChoice) -> LanePl
     argv = (
         str(compiler.cxx),
         *_KIND[link.kind],
+        # It chooses headers when compiling, and the library itself here.
+        *(flag for flag in request.cxxflags if flag.startswith("-stdlib=")),
         "-Wl,--as-needed",
         "-Wl,--build-id=sha1",
         *((f"-Wl,--version-script={script.outputs[0]}",) if script else ()),

@@ -19,6 +19,7 @@ from atoll.graph import Action, Role
 from atoll.plugin import LaneRequest, ObjectProduct, ToolChoice
 from atoll.plugin.tools import find_program, output_path, python_program
 from atoll_plugins.formats.host_compilers import Compiler
+from atoll_plugins.host.library_modules import LibraryModules, library_modules
 
 Built = tuple[Action, ObjectProduct]
 
@@ -63,13 +64,14 @@ def plan_modules(request: LaneRequest, compiler: Compiler, built: Iterable[Built
             action, product = _compilation(request, action, names, compiler, product)
         actions.append(action)
         objects.append(product)
+    library = library_modules(request, compiler, listed[0][0])
     for target, found in scans.items():
-        actions += [*found, _collate(request, compiler, target, found)]
+        actions += [*found, _collate(request, compiler, target, found, library)]
     return Modules(
-        actions=tuple(actions),
+        actions=(*actions, *library.actions),
         objects=tuple(objects),
-        tools=_tools(scanner, compiler),
-        planner_inputs=(str(scanner),) if scanner else (),
+        tools=(*_tools(scanner, compiler), *library.tools),
+        planner_inputs=(*((str(scanner),) if scanner else ()), *library.inputs),
     )
 
 
@@ -178,7 +180,9 @@ def _table(request: LaneRequest, target: str) -> str:
     return output_path(request.build, "host", ".modules", target, "modules.json")
 
 
-def _collate(request: LaneRequest, compiler: Compiler, target: str, scans: list[Action]) -> Action:
+def _collate(
+    request: LaneRequest, compiler: Compiler, target: str, scans: list[Action], library: LibraryModules
+) -> Action:
     taking = with_modules(request)
     tables = [_table(request, name) for name in linked(request.links, target) if name in taking]
     found = [scan.outputs[0] for scan in scans]
@@ -188,7 +192,8 @@ def _collate(request: LaneRequest, compiler: Compiler, target: str, scans: list[
         name=f"collate modules of {target}",
         argv=(
             *(python_program(), "-I", "-S", _COLLATE, compiler.family, target, *outputs),
-            *(f"--std={_why_no_std(request, compiler)}",),
+            *(f"--no-library={library.why_none}", f"--hint={library.hint}"),
+            *(word for module in library.modules for word in ("--library", module.row)),
             *(word for table in tables for word in ("--from", table)),
             *("--", *found),
         ),
@@ -198,13 +203,6 @@ def _collate(request: LaneRequest, compiler: Compiler, target: str, scans: list[
         memory=_SMALL,
         description=f"order the modules of {target}",
     )
-
-
-def _why_no_std(request: LaneRequest, compiler: Compiler) -> str:
-    if compiler.family == "gcc":
-        return f"the C++ library of {compiler.cxx.name} {compiler.version} is used without its modules"
-    library = "libc++" if "-stdlib=libc++" in request.cxxflags else "libstdc++"
-    return f"the modules of the C++ library in use, {library}, are not built"
 
 
 def _check_version(compiler: Compiler, targets: tuple[str, ...]) -> None:

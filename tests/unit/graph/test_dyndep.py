@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,21 @@ def test_an_action_waits_for_what_the_list_names_and_runs_when_that_changes(tmp_
     story = explain(tmp_path, FOLDER, "use")
     assert isinstance(story, EdgeStory)
     assert story.found == (out("my made"),)
+
+
+def test_what_is_made_on_demand_waits_for_a_list_that_names_it(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    nothing = "ninja_dyndep_version = 1\nbuild .atoll/build/t/use: dyndep\n  restat = 1\n"
+    for name, text in (("order", nothing), ("made", "made\n"), ("use", "use\n")):
+        project.put(name, text)
+    order, made, use = actions()
+    lazy = (order, replace(made, on_demand=True), replace(use, argv=("/bin/cp", "use", out("use"))))
+    assert set(project.build(*lazy).ran) == {"copy order", "use"}
+    assert not (tmp_path / out("my made")).exists()
+    assert project.build(*lazy).ran == ()
+    project.put("order", ORDER)
+    assert set(project.build(*lazy).ran) == {"copy order", "copy made", "use"}
+    assert project.build(*lazy).ran == ()
 
 
 def test_a_list_that_is_no_input_is_refused(tmp_path: Path) -> None:
