@@ -17,7 +17,7 @@ ENGINE = Path(__file__).resolve().parents[2] / "src" / "atoll"
 ORDINARY = {
     *"host cpu python wheel elf archive atoll c cc h py so a".split(),
     # Reader names and shader stages that are words of their own.
-    *"packed program offload rint mesh task".split(),
+    *"packed program offload tar rint mesh task".split(),
 }
 # Tools, vendors and units that no registry lists.
 EXTRA = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,10 @@ from unit.packaging.binaries import elf, entry, fatbin, put, spirv
 @pytest.mark.parametrize(
     ("sections", "reason"),
     [
-        ({".hip_fatbin": b"CCOB" + bytes(60)}, "a compressed offload bundle"),
+        (
+            {".llvm.offloading": b"\x10\xff\x10\xad" + struct.pack("<IQQQQ", 3, 40, 40, 1, 99)},
+            "a compressed offload binary",
+        ),
         ({".nv_fatbin": fatbin(entry(8, 75))}, "nothing that runs by itself"),
         (
             {".atoll.kernels": record(Record(backend="npu", kind="code", entry="f", payload=b"x"))},

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from atoll.accel import AccelSet, Entry, Floor, Version
 from atoll.artifact import Fact, Finding
@@ -26,10 +27,17 @@ def fault(finding: Finding) -> str | None:
         return finding.note or "device code of an unknown form"
     if max(map(len, (finding.backend, finding.arch, finding.version, finding.floor))) > LONGEST:
         return f"a text that no set can spell: over {LONGEST} characters"
-    if finding.floor_word and not _WORD.fullmatch(finding.floor_word):
-        return f"a floor that no set can spell: {finding.floor_word!r}"
+    return _unspelled(finding.backend, finding.version, finding.arch, finding.floor, finding.floor_word)
+
+
+@lru_cache(maxsize=1024)
+def _unspelled(backend: str, version: str, arch: str, floor: str, word: str) -> str | None:
+    """Return why these texts are no entry; thousands of pieces of one file share them."""
+    if word and not _WORD.fullmatch(word):
+        return f"a floor that no set can spell: {word!r}"
+    one = Finding(member="", backend=backend, version=version, arch=arch, floor=floor, floor_word=word)
     try:
-        _entry(finding.backend, [finding])
+        _entry(backend, [one])
     except AccelError as error:
         return f"a text that no set can spell: {error.diagnostics[0].message}"
     return None
@@ -45,7 +53,7 @@ def accel(findings: Iterable[Finding]) -> AccelSet:
 
 
 def _entry(backend: str, findings: list[Finding]) -> Entry:
-    versions = [Version.parse(item.version) for item in findings if item.version]
+    versions = [Version.parse(text) for text in {item.version for item in findings if item.version}]
     return Entry(
         backend=backend,
         version=max(versions, key=_order) if versions else None,
@@ -81,6 +89,12 @@ def natural(text: str) -> tuple[tuple[int, int | str], ...]:
 def declared(findings: Iterable[Finding]) -> tuple[str, ...]:
     """Return what stands beside the bytes: accel entries as text, sorted."""
     return tuple(sorted({str(AccelSet((_entry(f.backend, [f]),))) for f in findings if f.declared}))
+
+
+def stated(findings: Iterable[Finding]) -> list[Fact]:
+    """Return what the measured findings require; pieces that share one tuple of facts are asked once."""
+    shared = {id(item.requires): item.requires for item in findings if not item.declared}
+    return [fact for facts in shared.values() for fact in facts]
 
 
 def requires(facts: Iterable[Fact]) -> tuple[Fact, ...]:

@@ -105,11 +105,10 @@ class Walk:
     def report(self, path: str) -> Report:
         """Return what was found, with the one set that it means."""
         findings = tuple(self.findings)
-        stated = [fact for finding in findings if not finding.declared for fact in finding.requires]
         measured = Measured(
             path=path,
             accel=None if self.unread else combine.accel(findings),
-            requires=combine.requires([*stated, *(fact for _, fact in self.facts)]),
+            requires=combine.requires([*combine.stated(findings), *(fact for _, fact in self.facts)]),
             declared=combine.declared(findings),
             findings=findings,
             unread=tuple(self.unread),

@@ -18,9 +18,11 @@ _TEXTS = ("member", "backend", "version", "arch", "floor", "floor_word", "note",
 def encode(report: Report) -> dict[str, Any]:
     """Return a report as a value that `json` can write; the set is made anew from the findings."""
     measured = report.measured
+    shared = {id(item.requires): item.requires for item in measured.findings}
+    facts = {key: [_fact(fact) for fact in value] for key, value in shared.items()}
     return {
         "path": measured.path,
-        "findings": [_plain(finding) for finding in measured.findings],
+        "findings": [_plain(finding, facts[id(finding.requires)]) for finding in measured.findings],
         "unread": [list(row) for row in measured.unread],
         "facts": [[member, *_fact(fact)] for member, fact in report.facts],
         "files": list(report.files),
@@ -28,8 +30,7 @@ def encode(report: Report) -> dict[str, Any]:
     }
 
 
-def _plain(finding: Finding) -> dict[str, Any]:
-    requires = [_fact(fact) for fact in finding.requires]
+def _plain(finding: Finding, requires: list[tuple[str, str, str]]) -> dict[str, Any]:
     return {
         **{name: getattr(finding, name) for name in _TEXTS},
         "requires": requires,
@@ -48,11 +49,10 @@ def decode(value: dict[str, Any]) -> Report:
     findings = tuple(_finding(row) for row in value["findings"])
     facts = tuple((_text(row[0]), _read_fact(row[1:])) for row in value["facts"])
     unread = tuple((_text(row[0]), _text(row[1])) for row in value["unread"])
-    stated = [fact for finding in findings if not finding.declared for fact in finding.requires]
     measured = Measured(
         path=_text(value["path"]),
         accel=None if unread else combine.accel(findings),
-        requires=combine.requires([*stated, *(fact for _, fact in facts)]),
+        requires=combine.requires([*combine.stated(findings), *(fact for _, fact in facts)]),
         declared=combine.declared(findings),
         findings=findings,
         unread=unread,

@@ -35,7 +35,7 @@ from atoll.plugin.lane import (
     UnitKind,
 )
 from atoll.plugin.probe import Probe
-from atoll.plugin.reader import Blob, Member, Reader
+from atoll.plugin.reader import Blob, Mark, Member, Reader
 from atoll.plugin.registry import Registry, registry
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "LaunchLayout",
     "LauncherSource",
     "LinkRequest",
+    "Mark",
     "Member",
     "ObjectProduct",
     "ParamField",

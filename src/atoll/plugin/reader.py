@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,8 +35,37 @@ class Member:
     blob: Blob
 
 
+def at_the_word(_body: memoryview, at: int) -> int | None:
+    """Say that device code starts where its word stands."""
+    return at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A word by which a format shows itself inside the constant data of a program.
+
+    Attributes:
+        word: The bytes to search for, at least four.
+        form: What the place is given as: a blob of kind ``embedded:FORM``.
+        step: The alignment of the word.
+        start: Returns where the code starts whose word stands at an offset of the data, or None where
+            the word alone is there by chance.
+    """
+
+    word: bytes
+    form: str
+    step: int = 1
+    start: Callable[[memoryview, int], int | None] = at_the_word
+
+
 class Reader(Protocol):
-    """A plugin that measures one format: a container gives members, a leaf gives findings."""
+    """A plugin that measures one format: a container gives members, a leaf gives findings.
+
+    A reader of device code may state three more things, which containers ask of every installed one:
+    ``marks``, a tuple of :class:`Mark`; ``machines``, the ELF machine numbers that are its own and no
+    host's; and ``libraries``, how the names of the libraries start that its code is reached through, so
+    that needing one is a fact.
+    """
 
     @property
     def name(self) -> str:
@@ -54,3 +83,22 @@ class Reader(Protocol):
             UnreadableError: Where the bytes break the format's own rules.
         """
         ...
+
+
+def marks(readers: Iterable[Reader]) -> Mapping[bytes, tuple[Mark, ...]]:
+    """Return by word the marks of all readers that state some."""
+    found: dict[bytes, tuple[Mark, ...]] = {}
+    for reader in readers:
+        for mark in getattr(reader, "marks", ()):
+            found[mark.word] = (*found.get(mark.word, ()), mark)
+    return found
+
+
+def machines(readers: Iterable[Reader]) -> frozenset[int]:
+    """Return the ELF machine numbers that readers of device code claim."""
+    return frozenset(number for reader in readers for number in getattr(reader, "machines", ()))
+
+
+def libraries(readers: Iterable[Reader]) -> tuple[str, ...]:
+    """Return how the names of libraries start that readers of device code count as a vendor's."""
+    return tuple(start for reader in readers for start in getattr(reader, "libraries", ()))

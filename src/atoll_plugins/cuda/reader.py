@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from atoll.artifact import Fact, Finding
-from atoll.plugin import Blob, Member
+from atoll.plugin import Blob, Mark, Member
 from atoll_plugins.cuda import cubin, fatbin
 from atoll_plugins.formats.elf_file import machine_of
 
@@ -24,10 +24,36 @@ _LOOK = 8192
 _SUFFIXES = (".ptx", ".cubin", ".fatbin")
 
 
+# Libraries of the driver and of toolkits, by the start of their names.
+_LIBRARIES = (
+    *("libcuda.", "libcudart.", "libcupti.", "libnvrtc", "libnvvm.", "libnvJitLink.", "libnvToolsExt."),
+    *("libcublas", "libcudnn", "libcufft", "libcufile", "libcurand.", "libcusolver", "libcusparse"),
+    *("libcutensor", "libnccl.", "libnpp", "libnvidia-", "libnvjpeg", "libnvshmem"),
+)
+_PTX = re.compile(rb"\.version[ \t]+\d+\.\d+[ \t\r\n]+\.target[ \t]+sm_\d+[af]?\b")
+
+
+def _ptx_start(body: memoryview, at: int) -> int | None:
+    before = max(0, at - 256)
+    match = _PTX.search(bytes(body[before : at + 64]))
+    return before + match.start() if match else None
+
+
+def _cubin_start(body: memoryview, at: int) -> int | None:
+    return at if machine_of(body[at : at + 64]) == cubin.MACHINE else None
+
+
 class FatBinaryReader:
     """Reads fat binaries, cubins and PTX."""
 
     name = "cuda"
+    machines = frozenset((cubin.MACHINE,))
+    libraries = _LIBRARIES
+    marks = (
+        Mark(word=fatbin.MAGIC + b"\x01\x00\x10\x00", form="fatbin", step=8),
+        Mark(word=b"\x7fELF\x02\x01", form="elf", step=4, start=_cubin_start),
+        Mark(word=b".target sm_", form="ptx", start=_ptx_start),
+    )
 
     def recognises(self, blob: Blob) -> bool:
         """Tell by section, by the kind of an embedded kernel, by the suffix, or by the first bytes."""

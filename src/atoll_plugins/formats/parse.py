@@ -25,6 +25,42 @@ def broken(name: str, reason: str) -> UnreadableError:
     )
 
 
+def refused(archive: str, entry: str, reason: str) -> UnreadableError:
+    """Return the error for an entry that no honest archive has."""
+    return UnreadableError(
+        Diagnostic(
+            code="ATL0455",
+            message=f"`{archive}` holds an entry that is refused",
+            notes=(f"entry: {entry!r}", f"reason: {reason}"),
+            hint="nothing of the archive was believed; get it from its author again",
+        )
+    )
+
+
+def check_name(archive: str, name: str) -> None:
+    """Refuse a member's name that would lead outside of where the archive is unpacked.
+
+    Raises:
+        UnreadableError: With the name and what is wrong with it.
+    """
+    if not name or "\0" in name or name.startswith("/") or "\\" in name or name[1:2] == ":":
+        raise refused(archive, name, "the name is no relative path")
+    if any(piece in ("", ".", "..") for piece in name.rstrip("/").split("/")):
+        raise refused(archive, name, "the name leads outside, or has an empty part")
+
+
+def bomb(archive: str, entry: str, reason: str) -> UnreadableError:
+    """Return the error for an archive that grows past its limits."""
+    return UnreadableError(
+        Diagnostic(
+            code="ATL0456",
+            message=f"`{archive}` inflates past its limits",
+            notes=(f"entry: {entry!r}", f"reason: {reason}"),
+            hint="nothing of the archive was believed; get it from its author again",
+        )
+    )
+
+
 @cache
 def _struct(layout: str) -> struct.Struct:
     return struct.Struct(layout)

@@ -1,31 +1,37 @@
-"""What do files hold whose format no reader walks? Programs of other systems, and packed archives.
+"""What do files hold whose tables no reader walks? Programs of other systems, and packed files.
 
 A PE or Mach-O file is searched for the words that start device code; its device sections hold them at
-aligned places. A packed archive that is measured by itself is not opened, and so unknown.
+aligned places. A packed file that is measured by itself, such as an sdist, is inflated; packed data inside
+a package is that package's own business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePosixPath
 
 from atoll.artifact import Fact, Finding
-from atoll.plugin import Blob, Member
+from atoll.plugin import Blob, Member, Reader
 from atoll_plugins.formats.elf import embedded
+from atoll_plugins.formats.inflated import inflated, method_of, whole
+from atoll_plugins.formats.parse import installed_readers
 
 _MACH_O = (b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf")
-_PACKED = {
-    b"\x1f\x8b\x08": "gzip",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ\0": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"7z\xbc\xaf\x27\x1c": "7z",
-}
+GROWTH = 64  # what is packed better goes through memory at most this often its size
+_SEVEN = b"7z\xbc\xaf\x27\x1c"
 
 
 class ProgramReader:
-    """Searches programs and libraries of Windows and macOS for device code."""
+    """Searches programs and libraries of Windows and macOS for device code.
+
+    Args:
+        readers: The readers to ask how their formats show themselves; the installed ones.
+    """
 
     name = "program"
+
+    def __init__(self, readers: Callable[[], Iterable[Reader]] = installed_readers) -> None:
+        self._readers = readers
 
     def recognises(self, blob: Blob) -> bool:
         """Tell by the magic; of PE also by the place that the header names."""
@@ -41,24 +47,27 @@ class ProgramReader:
 
     def read(self, blob: Blob) -> Iterator[Member | Finding | Fact]:
         """Give each place where device code starts."""
-        yield from embedded(blob.data, f"{blob.name}!data", "<")
+        yield from embedded(blob.data, f"{blob.name}!data", self._readers())
 
 
 class PackedReader:
-    """Says of a packed archive, measured by itself, that it was not opened."""
+    """Inflates a packed file that is measured by itself; 7z is not opened, and so unknown."""
 
     name = "packed"
 
     def recognises(self, blob: Blob) -> bool:
         """Tell by the magic; members of a container are data of its package, and left."""
-        return not blob.kind and "!" not in blob.name and _packing(blob.data) != ""
+        return not blob.kind and "!" not in blob.name and (_seven(blob) or method_of(blob.data) != "")
 
     def read(self, blob: Blob) -> Iterator[Member | Finding | Fact]:
-        """State that what it holds is unknown."""
-        yield Finding(member=blob.name, backend="", note=f"a {_packing(blob.data)} file, which is not opened")
+        """Give what it inflates to, named without its last suffix."""
+        if _seven(blob):
+            yield Finding(member=blob.name, backend="", note="a 7z file, which is not opened")
+            return
+        inner = PurePosixPath(blob.name).stem.removesuffix(".tar") or "data"
+        with whole(inflated(blob.data, method_of(blob.data), blob.name), len(blob.data) * GROWTH) as data:
+            yield Member(Blob(name=f"{blob.name}!{inner}", data=data))
 
 
-def _packing(data: memoryview) -> str:
-    if bytes(data[257:262]) == b"ustar":
-        return "tar"
-    return next((name for magic, name in _PACKED.items() if data[: len(magic)] == magic), "")
+def _seven(blob: Blob) -> bool:
+    return bytes(blob.data[:6]) == _SEVEN

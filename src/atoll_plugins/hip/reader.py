@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from atoll.artifact import Fact, Finding
-from atoll.plugin import Blob, Member
+from atoll.plugin import Blob, Mark, Member
 from atoll_plugins.formats.elf_file import machine_of, parse
 from atoll_plugins.formats.parse import broken
 
@@ -57,10 +57,20 @@ _XNACK = {0x200: ":xnack-", 0x300: ":xnack+"}
 _SRAMECC = {0x800: ":sramecc-", 0xC00: ":sramecc+"}
 
 
+def _start(body: memoryview, at: int) -> int | None:
+    return at if machine_of(body[at : at + 64]) == MACHINE else None
+
+
 class CodeObjectReader:
     """Reads AMD code objects, alone or out of an offload bundle."""
 
     name = "hip"
+    machines = frozenset((MACHINE,))
+    libraries = (
+        *("libamdhip64.", "libhip", "libhsa-runtime64.", "libmiopen", "libMIOpen", "librccl."),
+        *("librocblas.", "librocfft", "librocrand", "librocsolver", "librocsparse", "libroctx64."),
+    )
+    marks = (Mark(word=b"\x7fELF\x02\x01", form="elf", step=4, start=_start),)
 
     def recognises(self, blob: Blob) -> bool:
         """Tell by the target an offload bundle names, or by the ELF machine."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from atoll.artifact import Fact, Finding
-from atoll.plugin import Blob, Member
+from atoll.errors import UnreadableError
+from atoll.plugin import Blob, Mark, Member
 from atoll_plugins.formats.parse import broken
 from atoll_plugins.spirv.capabilities import CAPABILITIES
 
@@ -51,10 +53,24 @@ class _Preamble:
     memory_model: bool = False
 
 
+def _start(body: memoryview, at: int) -> int | None:
+    """Say that a module starts here: version 1.x, some identifiers, schema 0."""
+    head = body[at : at + 20]
+    if len(head) < 20:
+        return None
+    version = int.from_bytes(head[4:8], "little")
+    minor = version >> 8 & 0xFF
+    bound = int.from_bytes(head[12:16], "little")
+    lawful = version == 0x10000 | minor << 8 and minor < 32 and 0 < bound < 1 << 22
+    return at if lawful and not any(head[16:20]) else None
+
+
 class SpirvReader:
     """Reads SPIR-V modules, alone, embedded by Atoll, or found in constant data."""
 
     name = "spirv"
+    libraries = ("libvulkan.", "libsycl.", "libur_loader.", "libze_loader.")
+    marks = (Mark(word=MAGIC, form="spirv", step=4, start=_start),)
 
     def recognises(self, blob: Blob) -> bool:
         """Tell by kind, by the suffix or by the magic word."""
@@ -70,16 +86,21 @@ class SpirvReader:
         module = _preamble(blob.data, blob.name, whole=not blob.kind.startswith("embedded:"))
         kernel = "Kernel" in module.models or (not module.models and "Kernel" in module.capabilities)
         others = sorted(set(module.models) - {"GLCompute", "Kernel"})
-        facts = [Fact(name="spirv.capability", relation="=", value=name) for name in module.capabilities]
-        facts += [Fact(name="spirv.extension", relation="=", value=name) for name in module.extensions]
-        facts.append(Fact(name="spirv", relation=">=", value=f"1.{module.minor}"))
         yield Finding(
             member=blob.name,
             backend="opencl" if kernel else "vulkan",
             version="" if kernel else VULKAN[module.minor],
-            requires=tuple(sorted(set(facts))),
+            requires=_facts(module.minor, tuple(module.capabilities), tuple(module.extensions)),
             note=", ".join(others) if module.models else "no entry point",
         )
+
+
+@lru_cache(maxsize=256)
+def _facts(minor: int, capabilities: tuple[str, ...], extensions: tuple[str, ...]) -> tuple[Fact, ...]:
+    """Return what a device must have; the many modules of a program share few such lists."""
+    facts = [Fact(name="spirv.capability", relation="=", value=name) for name in capabilities]
+    facts += [Fact(name="spirv.extension", relation="=", value=name) for name in extensions]
+    return tuple(sorted({*facts, Fact(name="spirv", relation=">=", value=f"1.{minor}")}))
 
 
 def _preamble(data: memoryview, name: str, *, whole: bool) -> _Preamble:
@@ -99,34 +120,37 @@ def _preamble(data: memoryview, name: str, *, whole: bool) -> _Preamble:
 
 def _walk(words: memoryview, name: str, module: _Preamble, *, whole: bool) -> _Preamble:
     """Read the instructions before debug information, annotations and types; check the rest where asked."""
-    at = 5
-    while at < len(words):
-        length, operation = words[at] >> 16, words[at] & 0xFFFF
-        _check(length, at, len(words), name)
+    at, end = 5, len(words)
+    while at < end:
+        word = words[at]
+        length, operation = word >> 16, word & 0xFFFF
+        if length == 0 or at + length > end:
+            raise _short(length, at, name)
         if operation not in _LEADING:
             break
-        _note(module, operation, words[at : at + length])
+        if operation == _CAPABILITY and length > 1:
+            number = words[at + 1]
+            module.capabilities.append(CAPABILITIES.get(number) or str(number))
+        else:
+            _note(module, operation, words[at : at + length])
         at += length
     if not module.memory_model:
         raise broken(name, "a SPIR-V module without a memory model in its first part")
-    while whole and at < len(words):
+    while whole and at < end:
         length = words[at] >> 16
-        _check(length, at, len(words), name)
+        if length == 0 or at + length > end:
+            raise _short(length, at, name)
         at += length
     return module
 
 
-def _check(length: int, at: int, end: int, name: str) -> None:
-    if length == 0 or at + length > end:
-        raise broken(name, f"the SPIR-V instruction at word {at} states {length} words")
+def _short(length: int, at: int, name: str) -> UnreadableError:
+    return broken(name, f"the SPIR-V instruction at word {at} states {length} words")
 
 
 def _note(module: _Preamble, operation: int, instruction: memoryview) -> None:
     if operation == _MEMORY_MODEL:
         module.memory_model = True
-    elif operation == _CAPABILITY and len(instruction) > 1:
-        number = instruction[1]
-        module.capabilities.append(CAPABILITIES.get(number, str(number)))
     elif operation == _EXTENSION:
         raw = bytes(instruction[1:65]).split(b"\0", 1)[0]
         module.extensions.append(raw.decode("ascii", "backslashreplace"))

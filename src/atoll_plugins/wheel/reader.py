@@ -6,19 +6,17 @@ Large members go through an unlinked temporary file that is mapped, so memory do
 
 from __future__ import annotations
 
-import mmap
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from atoll.artifact import Fact, Finding
 from atoll.plugin import Blob, Member, Reader
+from atoll_plugins.formats.inflated import whole
 from atoll_plugins.formats.parse import forget, installed_readers
 from atoll_plugins.wheel import zip_file
 from atoll_plugins.wheel.zip_file import ZipEntry
 
 HEAD = 4096
-IN_MEMORY = 4 << 20
 
 
 class WheelReader:
@@ -58,12 +56,6 @@ def _whole(blob: Blob, entry: ZipEntry) -> Iterator[memoryview]:
             forget(blob.data)
         yield blob.data[entry.start : entry.start + entry.size]
         return
-    if entry.size <= IN_MEMORY:
-        yield memoryview(b"".join(pieces))
-        return
-    with tempfile.TemporaryFile() as file:
-        for piece in pieces:
-            file.write(piece)
-        file.flush()
+    with whole(pieces, entry.size) as data:
         forget(blob.data)
-        yield memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        yield data

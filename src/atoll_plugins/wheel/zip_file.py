@@ -7,21 +7,16 @@ in pieces, without a copy of the packed bytes (docs/decisions/0081). Format: PKW
 from __future__ import annotations
 
 import stat
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from atoll.diagnostics import Diagnostic
-from atoll.errors import UnreadableError
-from atoll_plugins.formats.parse import broken, part, unpack
+from atoll_plugins.formats.inflated import CHUNK, PIECE, RATIO_FROM, RATIO_LIMIT, fast
+from atoll_plugins.formats.parse import bomb, broken, check_name, part, refused, unpack
 
 MAGIC, EMPTY = b"PK\x03\x04", b"PK\x05\x06"
 ENTRY_LIMIT = 200_000
 TOTAL_LIMIT = 64 << 30
-# Deflate cannot do better than 1032 to 1; honest members of this size stay far below.
-RATIO_LIMIT, RATIO_FROM = 250, 64 << 20
 STORED, DEFLATED = 0, 8
-CHUNK = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +29,6 @@ class ZipEntry:
     size: int
     crc: int
     start: int
-
-
-def refused(archive: str, entry: str, reason: str) -> UnreadableError:
-    """Return the error for an entry that no honest archive has."""
-    return UnreadableError(
-        Diagnostic(
-            code="ATL0455",
-            message=f"`{archive}` holds an entry that is refused",
-            notes=(f"entry: {entry!r}", f"reason: {reason}"),
-            hint="nothing of the archive was believed; get it from its author again",
-        )
-    )
-
-
-def bomb(archive: str, entry: str, reason: str) -> UnreadableError:
-    """Return the error for an archive that grows past its limits."""
-    return UnreadableError(
-        Diagnostic(
-            code="ATL0456",
-            message=f"`{archive}` inflates past its limits",
-            notes=(f"entry: {entry!r}", f"reason: {reason}"),
-            hint="nothing of the archive was believed; get it from its author again",
-        )
-    )
 
 
 def entries(data: memoryview, archive: str) -> tuple[ZipEntry, ...]:
@@ -140,11 +111,7 @@ def _wide(extra: memoryview, archive: str, *values: int) -> tuple[int, int, int]
 
 
 def _named(archive: str, name: str, flags: int, mode: int) -> None:
-    parts = name.rstrip("/").split("/")
-    if not name or "\0" in name or name.startswith("/") or "\\" in name or name[1:2] == ":":
-        raise refused(archive, name, "the name is no relative path")
-    if any(piece in ("", ".", "..") for piece in parts):
-        raise refused(archive, name, "the name leads outside, or has an empty part")
+    check_name(archive, name)
     if flags & 1:
         raise refused(archive, name, "it is encrypted")
     kind = stat.S_IFMT(mode)
@@ -190,7 +157,7 @@ def inflate(data: memoryview, entry: ZipEntry, archive: str, limit: int | None =
         got += len(piece)
         if got > entry.size:
             raise bomb(archive, entry.name, f"it inflates past the {entry.size} bytes that it states")
-        crc = zlib.crc32(piece, crc)
+        crc = fast.crc32(piece, crc)
         yield piece
     if got < want:
         raise broken(archive, f"`{entry.name}` inflates to {got} bytes but states {entry.size}")
@@ -203,7 +170,7 @@ def _pieces(packed: memoryview, entry: ZipEntry, archive: str, want: int) -> Ite
         for at in range(0, want, CHUNK):
             yield bytes(packed[at : min(at + CHUNK, want)])
         return
-    machine, got, at, rest = zlib.decompressobj(-15), 0, 0, b""
+    machine, got, at, rest = fast.decompressobj(-15), 0, 0, b""
     # One byte more than wanted is asked of a whole member, so that a longer one shows itself.
     more = want + (want == entry.size)
     while got < more and not machine.eof:
@@ -212,8 +179,8 @@ def _pieces(packed: memoryview, entry: ZipEntry, archive: str, want: int) -> Ite
         if not len(source):
             return
         try:
-            piece = machine.decompress(source, min(1 << 20, more - got))
-        except zlib.error as error:
+            piece = machine.decompress(source, min(PIECE, more - got))
+        except fast.error as error:
             raise broken(archive, f"`{entry.name}` cannot be inflated: {error}") from error
         rest = machine.unconsumed_tail
         got += len(piece)

@@ -55,3 +55,10 @@ def test_a_record_that_breaks_its_format_is_refused() -> None:
 
 def test_a_file_named_like_opencl_without_a_kernel_is_none() -> None:
     assert not OpenClReader().recognises(blob(b"(defun lisp ())", "a.cl"))
+
+
+def test_a_program_binary_of_pocl_is_of_one_device() -> None:
+    data = b"poclbin\0" + (0x02EE5BE95D307B0C).to_bytes(8, "little") + (9).to_bytes(4, "little") + bytes(40)
+    (found,) = findings(OpenClReader(), data, "k.bin")
+    assert (found.backend, found.declared, found.arch) == ("opencl", False, "")
+    assert [str(fact) for fact in found.requires] == ["opencl.binary = pocl-02ee5be95d307b0c"]

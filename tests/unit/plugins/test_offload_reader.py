@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from atoll.artifact import Finding
 from atoll.errors import UnreadableError
@@ -46,6 +49,37 @@ def offload(producer: int, triple: str, arch: str, image: bytes) -> bytes:
     )
 
 
+def compressed(data: bytes, *, version: int = 3, method: int = 1, size: int | None = None) -> bytes:
+    """Return a compressed bundle as ClangOffloadBundler writes it; methods: 0 zlib, 1 zstd."""
+    packed = zstandard.ZstdCompressor().compress(data) if method else zlib.compress(data)
+    size = len(data) if size is None else size
+    rows = {
+        1: struct.pack("<HHI", 1, method, size),
+        2: struct.pack("<HHII", 2, method, 24 + len(packed), size),
+        3: struct.pack("<HHQQ", 3, method, 32 + len(packed), size),
+    }
+    return b"CCOB" + rows[version] + bytes(8) + packed
+
+
+def offload2(producer: int, images: list[tuple[str, str, bytes]]) -> bytes:
+    """Return an offload binary of version 2, which holds several entries."""
+    strings_at = 40 + 40 * len(images)
+    texts_at = strings_at + 48 * len(images)
+    entries, table, texts = b"", b"", b""
+    body, image_at = b"", texts_at + sum(len(f"triple\0{t}\0arch\0{a}\0") for t, a, _ in images)
+    for index, (triple, arch, image) in enumerate(images):
+        for key, value in (("triple", triple), ("arch", arch)):
+            start = texts_at + len(texts)
+            table += struct.pack("<QQQ", start, start + len(key) + 1, len(value))
+            texts += f"{key}\0{value}\0".encode()
+        place = image_at + len(body)
+        entries += struct.pack("<HHIQQQQ", 1, producer, 0, strings_at + 48 * index, 2, place, len(image))
+        body += image
+    total = image_at + len(body)
+    head = b"\x10\xff\x10\xad" + struct.pack("<IQQQ", 2, total, 40, len(images))
+    return head.ljust(40, b"\0") + entries + table + texts + body
+
+
 def code_object(flags: int) -> bytes:
     return elf(machine=CODE_OBJECT, flags=flags, abi_version=3)
 
@@ -67,7 +101,9 @@ def test_the_bundle_reader_keeps_the_promises_of_the_door(check: ReaderCheck) ->
             blob(BUNDLE, "a", kind="section:.hip_fatbin"),
             blob(BUNDLE.ljust(4096, b"\0") + BUNDLE, "b.hipfb"),
             blob(binary + binary, "c", kind="section:.llvm.offloading"),
-            blob(b"CCOB\2\0\1\0", "d"),
+            blob(compressed(BUNDLE), "d"),
+            blob(compressed(BUNDLE, version=2).ljust(4096, b"\0") + compressed(BUNDLE, method=0), "e"),
+            blob(offload2(2, [("nvptx64-nvidia-cuda", "sm_90", b"one"), ("spirv64", "", b"two")]), "f"),
         ],
     )
 
@@ -98,9 +134,49 @@ def test_an_offload_binary_names_producer_triple_and_arch() -> None:
     ]
 
 
-def test_a_compressed_bundle_is_unknown_and_says_so() -> None:
-    (found,) = findings(OffloadReader(), b"CCOB" + bytes(60), kind="section:.hip_fatbin")
-    assert found == Finding(member="file", backend="", note="a compressed offload bundle")
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("method", [0, 1])
+def test_a_compressed_bundle_is_inflated(version: int, method: int) -> None:
+    assert kinds(compressed(BUNDLE, version=version, method=method)) == kinds(BUNDLE) != []
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_compressed_bundles_that_follow_one_another_are_all_read(version: int) -> None:
+    one = compressed(BUNDLE, version=version)
+    assert len(kinds(one.ljust(4096, b"\0") + one)) == 2
+
+
+def test_an_offload_binary_of_several_entries_gives_each() -> None:
+    data = offload2(2, [("nvptx64-nvidia-cuda", "sm_90", b"one"), ("nvptx64-nvidia-cuda", "sm_80", b"two")])
+    assert kinds(data, "section:.llvm.offloading") == [
+        "offload:cuda|nvptx64-nvidia-cuda|sm_90",
+        "offload:cuda|nvptx64-nvidia-cuda|sm_80",
+    ]
+
+
+def test_a_compressed_offload_binary_is_unknown_and_says_so() -> None:
+    data = b"\x10\xff\x10\xad" + struct.pack("<IQQQQ", 3, 40, 40, 1, 99)
+    (found,) = findings(OffloadReader(), data, kind="section:.llvm.offloading")
+    assert found == Finding(member="file", backend="", note="a compressed offload binary")
+
+
+@pytest.mark.parametrize("bundler", ["clang-offload-bundler-19", "clang-offload-bundler-22"])
+def test_what_clangs_own_bundler_compresses_is_read(bundler: str, tmp_path: Path) -> None:
+    program = shutil.which(bundler, path="/usr/bin")
+    if program is None:
+        pytest.skip(f"{bundler} is not installed")
+    archs = {"gfx942": 0x54C, "gfx90a": 0x53F}
+    inputs = ["-input=/dev/null"]
+    for arch, flags in archs.items():
+        (tmp_path / arch).write_bytes(code_object(flags))
+        inputs.append(f"-input={tmp_path / arch}")
+    targets = ",".join(["host-x86_64-unknown-linux-gnu-", *(f"hipv4-amdgcn-amd-amdhsa--{a}" for a in archs)])
+    for name, options in {"plain": [], "packed": ["-compress"]}.items():
+        command = [program, "-type=o", "-bundle-align=4096", *options, f"-targets={targets}", *inputs]
+        subprocess.run([*command, f"-output={tmp_path / name}"], check=True)
+    packed = (tmp_path / "packed").read_bytes()
+    assert packed[:4] == b"CCOB"
+    assert kinds(packed) == kinds((tmp_path / "plain").read_bytes()) != []
 
 
 def test_the_bundle_states_modes_that_the_target_name_carries() -> None:
@@ -134,6 +210,13 @@ def test_bitcode_for_a_device_is_unknown() -> None:
     ("data", "reason"),
     [
         (BUNDLE[:40], "lies outside"),
+        (b"CCOB" + bytes(60), "states version 0"),
+        (compressed(BUNDLE)[:40], "lies outside"),
+        (compressed(BUNDLE, size=5), "does not inflate to the 5 bytes"),
+        (compressed(BUNDLE, size=len(BUNDLE) + 1), "does not inflate to"),
+        (compressed(BUNDLE, size=1 << 31), "inflates past its limits"),
+        (compressed(b"no bundle"), "holds no bundle"),
+        (compressed(BUNDLE)[:32] + b"\1" * (len(compressed(BUNDLE)) - 32), "cannot be inflated"),
         (b"__CLANG_OFFLOAD_BUNDLE__" + b"\xff" * 8, "entries"),
         (BUNDLE + b"trailing", "no offload bundle starts"),
         (offload(2, "t", "a", b"i")[:30], "header"),

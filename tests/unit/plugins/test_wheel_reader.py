@@ -15,7 +15,8 @@ from atoll.testing.readers import READER_CHECKS, ReaderCheck
 from atoll_plugins.formats.elf import ElfReader
 from atoll_plugins.spirv.reader import SpirvReader
 from atoll_plugins.wheel import zip_file
-from atoll_plugins.wheel.reader import IN_MEMORY, WheelReader
+from atoll_plugins.formats.inflated import IN_MEMORY
+from atoll_plugins.wheel.reader import WheelReader
 from unit.packaging.binaries import blob, elf, read, spirv, zipped
 
 
