@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
 from atoll._util.spelling import search_path, this_python
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from atoll.build.lock import Lock, Locked
     from atoll.build.packages import Packages
     from atoll.build.prebuilt import Offer
+    from atoll.errors import UsageError
     from atoll.graph import Event, Result
     from atoll.manifest import Manifest, Profile
+    from atoll.packaging import Metadata, Packed
     from atoll.plugin import HostLane, LaneRequest, Registry
     from atoll.store import Payload, PayloadRoot, Store
 
@@ -71,6 +73,16 @@ class Built:
     def output(self, target: str) -> Output | None:
         """Return what a target became, or None."""
         return next((output for output in self.outputs if output.target == target), None)
+
+    @property
+    def modules(self) -> tuple[Output, ...]:
+        """The targets that are Python packages."""
+        return tuple(output for output in self.outputs if output.kind == "python")
+
+    @property
+    def tree(self) -> Path:
+        """The folder that holds the Python packages, as they lie in ``site-packages``."""
+        return self.root / PurePosixPath(self.modules[0].path).parent
 
 
 @dataclass(kw_only=True)
@@ -343,6 +355,71 @@ class Session:
             floors=bool(plan.floors),
         )
 
+    def metadata(self, *, more: tuple[str, ...] = ()) -> Metadata:
+        """Return what the package says of itself; `more` are requirements beside its own.
+
+        Raises:
+            UsageError: Where `[project]` breaks the standards, or says otherwise than the manifest.
+        """
+        from atoll.packaging.project import Stated, project_metadata
+
+        package = self.manifest.package
+        stated = Stated(
+            name=package.name,
+            version=package.version,
+            summary=package.description,
+            license=package.license,
+            python=package.python,
+        )
+        return project_metadata(self.root, stated, more=more)
+
+    def pack(self, built: Built, out: Path) -> Packed:
+        """Write the wheel of what was built, measured first.
+
+        Raises:
+            ArtifactMismatchError: Where what was measured may not be shipped.
+            UsageError: Where nothing can be, or tree, metadata or tag cannot be.
+        """
+        from atoll.packaging import pack_tree
+        from atoll.plugin.rules import backend_rules
+
+        outputs = built.modules
+        if not outputs:
+            raise self._nothing_to_ship()
+        paths = [path for output in outputs for path in (output.path, *_tops(output))]
+        return pack_tree(
+            built.tree,
+            self.metadata(),
+            out,
+            declared=self.accel,
+            rules=backend_rules(),
+            packages=self._shipped(paths),
+        )
+
+    def _shipped(self, paths: list[str]) -> list[str]:
+        """Return the names in the tree that belong to the package: those built and those authored."""
+        names = {PurePosixPath(path).name: None for path in paths}
+        for target in self.manifest.targets.values():
+            if str(target.kind) == "python":
+                names.update({PurePosixPath(folder).name: None for folder in target.packages})
+        return list(names)
+
+    def _nothing_to_ship(self) -> UsageError:
+        from atoll.errors import UsageError
+
+        kinds = sorted({str(target.kind) for target in self.manifest.targets.values()})
+        return UsageError(
+            Diagnostic(
+                code="ATL0468",
+                message=f"`{self.manifest.package.name}` has nothing to ship",
+                notes=(
+                    f"kinds of its targets: {', '.join(kinds) or 'none'}",
+                    "a wheel ships targets of kind python, a folder those of kind static and shared",
+                ),
+                hint='add a target with `kind = "python"`',
+            )
+        )
+
     def _floors(self, plan: BuildPlan, elsewhere: bool) -> tuple[Diagnostic, ...]:
         if not plan.floors:
             return ()
@@ -375,6 +452,13 @@ class Session:
             "python": this_python(),
             "searched": {name: self.environment.get(name, "") for name in SEARCHED},
         }
+
+
+def _tops(output: Output) -> list[str]:
+    """Return the folders directly below the tree that something of a target lies in."""
+    tree = PurePosixPath(output.path).parent
+    inside = [PurePosixPath(path) for path in output.files if PurePosixPath(path).is_relative_to(tree)]
+    return [path.relative_to(tree).parts[0] for path in inside if len(path.relative_to(tree).parts) > 1]
 
 
 #: What the system refuses for a reason that its user can mend.

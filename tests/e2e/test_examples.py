@@ -70,6 +70,7 @@ RUN = {
 # What runs elsewhere: why, and which test.
 ELSEWHERE = {
     "thread": ("it becomes a wheel", "test_thread.py"),
+    "python_package": ("pip installs it", "test_pep517.py"),
     "real/ggml_scale": (FETCHED, "test_real_shader.py"),
     "real/ggml_shaders": (FETCHED, "test_ggml_shaders.py"),
 }

@@ -11,13 +11,10 @@ import click
 from atoll.cli._building import Talk
 
 if TYPE_CHECKING:
-    from atoll.build import Output
     from atoll.errors import AtollError
-    from atoll.packaging import Metadata, Packed
+    from atoll.packaging import Packed
     from atoll.packaging.library import PackedLibrary
     from atoll.session import Built, Session
-
-LICENSES = ("LICENSE*", "LICENCE*", "COPYING*", "NOTICE*")
 
 
 @click.command(name="pack")
@@ -45,7 +42,7 @@ def command(out: str, jobs: int | None, offline: bool, as_data: bool, verbose: b
         if libraries := _libraries(built):
             _answer(_pack_library(session, built, libraries, Path(out)), talk, as_data=as_data)
             return
-        packed = _pack(session, built, Path(out))
+        packed = session.pack(built, Path(out))
     except AtollError as error:
         _refuse(error, talk, as_data=as_data)
     if as_data:
@@ -56,27 +53,9 @@ def command(out: str, jobs: int | None, offline: bool, as_data: bool, verbose: b
     click.echo(packed.path)
 
 
-def _pack(session: Session, built: Built, out: Path) -> Packed:
-    from atoll.packaging import pack_tree
-    from atoll.plugin.rules import backend_rules
-
-    outputs = [output for output in built.outputs if output.kind == "python"]
-    if not outputs:
-        raise _nothing(session)
-    tree = built.root / PurePosixPath(outputs[0].path).parent
-    return pack_tree(
-        tree,
-        _metadata(session),
-        out,
-        declared=session.accel,
-        rules=backend_rules(),
-        packages=_packages(session, [path for output in outputs for path in (output.path, *_tops(output))]),
-    )
-
-
 def _libraries(built: Built) -> list[str]:
     """Return the libraries of a project that has nothing for a wheel, as they lie in the prefix."""
-    if any(output.kind == "python" for output in built.outputs):
+    if built.modules:
         return []
     found = (output.path for output in built.outputs if output.kind in ("static", "shared"))
     return [f"lib/{PurePosixPath(path).name}" for path in found]
@@ -89,7 +68,7 @@ def _pack_library(session: Session, built: Built, libraries: list[str], out: Pat
     return pack_library(
         built.root / built.folder / "install",
         libraries,
-        _metadata(session),
+        session.metadata(),
         out,
         abi=session.abi,
         declared=session.accel,
@@ -107,55 +86,6 @@ def _answer(packed: PackedLibrary, talk: Talk, *, as_data: bool) -> None:
         if item.role == "library":
             talk.say(f"  {item.path}  {accel_text(item.accel)}")
     click.echo(packed.path)
-
-
-def _nothing(session: Session) -> Exception:
-    from atoll.diagnostics import Diagnostic
-    from atoll.errors import UsageError
-
-    kinds = sorted({str(target.kind) for target in session.manifest.targets.values()})
-    return UsageError(
-        Diagnostic(
-            code="ATL0468",
-            message=f"`{session.manifest.package.name}` has nothing to ship",
-            notes=(
-                f"kinds of its targets: {', '.join(kinds) or 'none'}",
-                "a wheel ships targets of kind python, a folder those of kind static and shared",
-            ),
-            hint='add a target with `kind = "python"`',
-        )
-    )
-
-
-def _packages(session: Session, paths: list[str]) -> list[str]:
-    """Return the folders of the tree that belong to the package: those built and those authored."""
-    names = {PurePosixPath(path).name: None for path in paths}
-    for target in session.manifest.targets.values():
-        if str(target.kind) == "python":
-            names.update({PurePosixPath(folder).name: None for folder in target.packages})
-    return list(names)
-
-
-def _tops(output: Output) -> list[str]:
-    """Return the folders directly below the tree that something of a target lies in."""
-    tree = PurePosixPath(output.path).parent
-    inside = [PurePosixPath(path) for path in output.files if PurePosixPath(path).is_relative_to(tree)]
-    return [path.relative_to(tree).parts[0] for path in inside if len(path.relative_to(tree).parts) > 1]
-
-
-def _metadata(session: Session) -> Metadata:
-    from atoll.packaging import Metadata
-
-    package = session.manifest.package
-    found = sorted({path for pattern in LICENSES for path in session.root.glob(pattern) if path.is_file()})
-    return Metadata(
-        name=package.name,
-        version=package.version,
-        summary=package.description,
-        license=package.license,
-        license_files=tuple((path.name, path) for path in found),
-        python=package.python,
-    )
 
 
 def _data(packed: Packed) -> dict[str, Any]:

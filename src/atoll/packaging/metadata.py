@@ -21,6 +21,8 @@ class Metadata:
         python: The Python versions it supports, a specifier.
         requires: What must be installed with it (PEP 508).
         readme: Markdown, or empty.
+        whole: The METADATA file, where the project states more than these; else empty.
+        entry_points: The file ``entry_points.txt``, or empty.
     """
 
     name: str
@@ -31,6 +33,8 @@ class Metadata:
     python: str = ">=3.11"
     requires: tuple[str, ...] = ()
     readme: str = field(default="", repr=False)
+    whole: bytes = field(default=b"", repr=False)
+    entry_points: str = ""
 
     @property
     def stem(self) -> str:
@@ -46,6 +50,8 @@ class Metadata:
         Raises:
             UsageError: With every field that the standards refuse.
         """
+        if self.whole:
+            return self.whole
         from packaging.metadata import Metadata as Standard
         from packaging.metadata import RawMetadata
 
@@ -66,7 +72,7 @@ class Metadata:
         if self.readme:
             raw["description"], raw["description_content_type"] = self.readme, "text/markdown"
         try:
-            return Standard.from_raw(raw).as_rfc822().as_bytes()
+            return _named_as_usual(Standard.from_raw(raw).as_rfc822().as_bytes())
         except ExceptionGroup as group:
             raise UsageError(
                 Diagnostic(
@@ -76,3 +82,9 @@ class Metadata:
                     hint="mend them in the manifest",
                 )
             ) from group
+
+
+def _named_as_usual(text: bytes) -> bytes:
+    """Return METADATA with its keys as every other tool writes them; `packaging` writes small letters."""
+    head, blank, body = text.partition(b"\n\n")
+    return re.sub(rb"^[a-z-]+(?=: )", lambda key: key[0].title(), head, flags=re.MULTILINE) + blank + body

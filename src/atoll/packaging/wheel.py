@@ -110,6 +110,24 @@ def write_wheel(
     return path, written
 
 
+def write_info(metadata: Metadata, folder: Path) -> str:
+    """Write the ``dist-info`` of a wheel that is not built yet, without WHEEL and RECORD; return its name.
+
+    Raises:
+        UsageError: Where the metadata break the standards.
+    """
+    name = f"{metadata.stem}.dist-info"
+    files = {"METADATA": metadata.text()}
+    if metadata.entry_points:
+        files["entry_points.txt"] = metadata.entry_points.encode()
+    files |= {f"licenses/{inside}": path.read_bytes() for inside, path in metadata.license_files}
+    for inside, data in files.items():
+        path = folder / name / inside
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return name
+
+
 def _made(metadata: Metadata, tag: str, extra: Mapping[str, bytes]) -> dict[str, bytes]:
     from importlib.metadata import version
 
@@ -117,7 +135,8 @@ def _made(metadata: Metadata, tag: str, extra: Mapping[str, bytes]) -> dict[str,
     tags = "".join(f"Tag: {python}-{abi}-{platform}\n" for platform in platforms.split("."))
     pure = str(platforms == "any").lower()
     head = f"Wheel-Version: 1.0\nGenerator: atoll {version('atoll')}\nRoot-Is-Purelib: {pure}\n"
-    return {"METADATA": metadata.text(), "WHEEL": (head + tags).encode(), **extra}
+    points = {"entry_points.txt": metadata.entry_points.encode()} if metadata.entry_points else {}
+    return {"METADATA": metadata.text(), "WHEEL": (head + tags).encode(), **points, **extra}
 
 
 def _member(name: str, *, program: bool = False) -> zipfile.ZipInfo:

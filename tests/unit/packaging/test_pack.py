@@ -127,7 +127,7 @@ def test_licence_files_travel(tree: Path, tmp_path: Path) -> None:
     about = Metadata(name="demo", version="1", license="MIT", license_files=(("LICENSE", license_file),))
     with zipfile.ZipFile(pack_tree(tree, about, tmp_path / "dist").path) as wheel:
         assert wheel.read("demo-1.dist-info/licenses/LICENSE") == b"text"
-        assert b"license-file: LICENSE" in wheel.read("demo-1.dist-info/METADATA")
+        assert b"License-File: LICENSE" in wheel.read("demo-1.dist-info/METADATA")
 
 
 def test_a_package_of_python_alone_serves_any_machine(tmp_path: Path) -> None:

@@ -1,0 +1,55 @@
+"""`[project]` that breaks the standards, or says otherwise than the manifest, is refused with both sides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import UsageError
+from atoll.packaging.project import Stated, project_metadata
+
+STATED = Stated(name="demo", version="1.0")
+
+
+def refused(folder: Path, project: str) -> Diagnostic:
+    (folder / "pyproject.toml").write_text(f"[project]\n{project}")
+    with pytest.raises(UsageError) as caught:
+        project_metadata(folder, STATED)
+    (found,) = caught.value.diagnostics
+    return found
+
+
+@pytest.mark.parametrize(
+    ("project", "word"),
+    [
+        ('name = "demo"\n', "version"),
+        ('name = "demo"\nversion = "one"\n', "version"),
+        ('name = "demo"\nversion = "1.0"\nlicense = "Apache 2, probably"\n', "license"),
+        ('name = "demo"\nversion = "1.0"\nlicense-files = ["../LICENSE"]\n', "license-files"),
+        ('name = "demo"\nversion = "1.0"\nreadme = "none.md"\n', "readme"),
+        ('name = "demo"\nversion = "1.0"\ndependencies = ["what is this"]\n', "dependencies"),
+    ],
+)
+def test_what_the_standards_refuse_is_named(tmp_path: Path, project: str, word: str) -> None:
+    found = refused(tmp_path, project)
+    assert (found.code, found.message) == ("ATL0481", "`[project]` of `pyproject.toml` breaks the standards")
+    assert word in "\n".join(found.notes).lower()
+
+
+def test_a_name_and_a_version_that_differ_are_both_shown(tmp_path: Path) -> None:
+    found = refused(tmp_path, 'name = "other"\nversion = "2.0"\n')
+    assert (found.code, found.message) == (
+        "ATL0482",
+        "`[project]` and the manifest say different things of `other`",
+    )
+    assert found.notes == (
+        "name: other in `[project]`, demo in the manifest",
+        "version: 2.0 in `[project]`, 1.0 in the manifest",
+    )
+
+
+def test_toml_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    found = refused(tmp_path, 'name = "demo\n')
+    assert (found.code, found.message) == ("ATL0002", "the file `pyproject.toml` could not be read")
