@@ -34,6 +34,7 @@ class Descriptor:
         accel: The measured set; empty for no device code; None for *unknown*.
         requires: Facts that must all hold where it runs.
         declared: What bytes cannot say, as accel entries.
+        kind: Shared by the descriptors of an index that matching need not tell apart; no part of equality.
     """
 
     role: str = "library"
@@ -43,6 +44,7 @@ class Descriptor:
     accel: AccelSet | None = field(default_factory=AccelSet)
     requires: tuple[Fact, ...] = ()
     declared: tuple[str, ...] = ()
+    kind: object = field(default=None, compare=False, repr=False)
 
     @cached_property
     def carried(self) -> AccelSet | None:
@@ -213,14 +215,17 @@ class _Reader:
         accel = self.accel(place, item)
         if accel is not None:
             self.part(("carried", (id(accel), declared)), lambda: carried(accel, declared))
+        abi = self.part(("abi", self.text(item, "abi")), lambda: Abi.parse(self.text(item, "abi")))
+        requires = self.requires(item)
         return Descriptor(
             role=self.text(item, "role") or "library",
             path=self.text(item, "path"),
             provenance=self.text(item, "provenance"),
-            abi=self.part(("abi", self.text(item, "abi")), lambda: Abi.parse(self.text(item, "abi"))),
+            abi=abi,
             accel=accel,
-            requires=self.requires(item),
+            requires=requires,
             declared=declared,
+            kind=self.part(("kind", (id(abi), id(accel), id(requires), id(declared))), object),
         )
 
     def part(self, key: tuple[str, object], make: Any) -> Any:

@@ -195,17 +195,20 @@ def choose(candidates: Sequence[Descriptor], request: Request, rules: Rules | No
 
     Equal parts of descriptors that are one object (as :func:`read_index` makes them) are compared once.
     """
-    known: dict[tuple[int, ...], tuple[Relation, int]] = {}
-    relations: list[Relation] = []
+    known: dict[object, Relation] = {}
     ranked: dict[int, list[Descriptor]] = {0: [], 1: [], 2: []}
+    accepting: dict[object, list[Descriptor]] = {}
+    relations: list[Relation] = []
     for each in candidates:
-        key = (id(each.abi), id(each.accel), id(each.requires), id(each.declared))
-        if key not in known:
-            known[key] = (fit(each, request, rules), _rank(each, request))
-        relation, rank = known[key]
+        key = each.kind or (id(each.abi), id(each.accel), id(each.requires), id(each.declared))
+        relation = known.get(key)
+        if relation is None:
+            relation = known[key] = fit(each, request, rules)
+            if not relation.differences:
+                accepting[key] = ranked[_rank(each, request)]
         relations.append(relation)
-        if not relation.differences:
-            ranked[rank].append(each)
+        if key in accepting:
+            accepting[key].append(each)
     accepted = tuple(each for rank in sorted(ranked) for each in ranked[rank])
     choice = Choice(accepted=accepted, candidates=tuple(candidates), relations=tuple(relations))
     return _with_notes(choice, request)
