@@ -64,6 +64,6 @@ def test_objects_and_foreign_byte_orders_are_refused() -> None:
     assert "no plain elements" in refused(given(x=np.arange(4, dtype=">f4")))
 
 
-def test_arrays_that_overlap_in_part_are_refused_where_one_is_written() -> None:
+def test_code_that_takes_no_offsets_takes_no_arrays_that_overlap_in_part() -> None:
     base = np.zeros(8, np.float32)
     assert "overlap in part" in refused(given(x=base[:4], out=base[2:6]))

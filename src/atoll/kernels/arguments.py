@@ -1,12 +1,14 @@
 """Do these arguments fit the kernel's signature? Checked by name before anything is launched.
 
-An array is NumPy's, or anything that shows itself through ``__array_interface__`` or DLPack without a copy.
+An array is NumPy's, or anything that shows itself through ``__array_interface__`` or DLPack without a copy,
+or one that already lies in the memory of the device that is launched on.
 Strides and offsets are passed as they are (launch ABI 1), so a slice is launched without a copy;
-arrays that overlap share one device buffer, so that aliasing means on a device what it means here.
+arrays that overlap share one device buffer (:mod:`atoll.runtime.regions`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,9 +38,12 @@ from atoll.ir import (
 from atoll.ir.nodes import bits_of, value_of
 from atoll.kernels.promote import literal_fits
 from atoll.kernels.scalars import Typed, limits
+from atoll.runtime.regions import Extent
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from atoll.plugin import DeviceArray
 
 _DTYPES = {
     "b1": BOOL, "i1": I8, "i2": I16, "i4": I32, "i8": I64,
@@ -56,30 +61,33 @@ def scalar_of_dtype(dtype: Any) -> Scalar | None:
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayArgument:
-    """An array argument, checked.
+class ArrayArgument(Extent):
+    """An array argument, checked: its memory, and how a kernel finds an element.
 
     Attributes:
         name: The parameter.
         array: The array; it keeps the memory alive.
-        low: The address of the first byte that any element has.
-        high: The address after the last one; equal to `low` where there is no element.
-        first: The address of the element with the indices 0.
-        itemsize: Bytes of an element.
         sizes: Elements in each dimension.
         strides: In elements.
-        written: Whether the kernel writes to it.
+        queue: Where the array lies on the device: the queue that what makes it is ordered on. None where it
+            lies in this process's memory.
     """
 
     name: str
     array: Any
-    low: int
-    high: int
-    first: int
-    itemsize: int
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
-    written: bool
+    queue: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Its elements; what `x.size` in a launch contract means."""
+        return math.prod(self.sizes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements in each dimension; what `x.shape` in a launch contract means."""
+        return self.sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +98,13 @@ class Checked:
     scalars: dict[str, bool | int | float]
 
 
-def check(kernel: Kernel, arguments: Sequence[Any]) -> Checked:
+def check(kernel: Kernel, arguments: Sequence[Any], device: Any = None) -> Checked:
     """Return the arguments of a launch.
+
+    Args:
+        kernel: The kernel.
+        arguments: One for each parameter of KIR.
+        device: Where it runs, if arrays in that device's own memory may be among them.
 
     Raises:
         LaunchError: With everything that does not fit, each naming its argument.
@@ -111,7 +124,7 @@ def check(kernel: Kernel, arguments: Sequence[Any]) -> Checked:
     for param, value in zip(kernel.params, arguments, strict=True):
         try:
             if isinstance(param.type, View):
-                arrays.append(_array(param, param.type, value, used[param.name] != "read"))
+                arrays.append(_array(param, param.type, value, used[param.name] != "read", device))
             else:
                 scalars[param.name] = scalar_value(param, value)
         except LaunchError as error:
@@ -161,7 +174,11 @@ def scalar_value(param: Parameter, value: Any) -> bool | int | float:
     return value_of(scalar, bits_of(scalar, plain))
 
 
-def _array(param: Parameter, view: View, value: Any, written: bool) -> ArrayArgument:
+def _array(param: Parameter, view: View, value: Any, written: bool, device: Any) -> ArrayArgument:
+    if getattr(device, "memory", "") == "own" and not hasattr(value, "__array_interface__"):
+        lying = device.array(value)
+        if lying is not None:
+            return _resident(param, view, lying, written, device)
     array = as_array(param, value)
     scalar = scalar_of_dtype(array.dtype)
     if scalar != view.element or array.ndim != view.rank:
@@ -182,7 +199,26 @@ def _array(param: Parameter, view: View, value: Any, written: bool) -> ArrayArgu
     low, high = _bounds(array, first)
     strides = tuple(stride // array.itemsize for stride in array.strides)
     return ArrayArgument(
-        param.name, array, low, high, first, array.itemsize, tuple(array.shape), strides, written
+        low, high, first, array.itemsize, written, param.name, array, tuple(array.shape), strides
+    )
+
+
+def _resident(param: Parameter, view: View, found: DeviceArray, written: bool, device: Any) -> ArrayArgument:
+    """Return the argument of an array that lies on the device."""
+    if found.element != view.element.name or len(found.sizes) != view.rank:
+        raise _refuse(param, f"an array of {len(found.sizes)} dimensions of {found.element or 'no KIR type'}")
+    if found.where is not None and found.where != device.info.index:
+        raise _refuse(param, f"an array on device {found.where} of `{device.info.driver}`")
+    if written and not found.writable:
+        raise _refuse(param, "an array that may not be written, which the kernel does")
+    repeats = any(step == 0 and count > 1 for step, count in zip(found.strides, found.sizes, strict=True))
+    if written and repeats and 0 not in found.sizes:
+        raise _refuse(param, "an array that repeats its elements, which the kernel would write")
+    first, item = found.address, view.element.nbytes
+    if first % item:
+        raise _refuse(param, "an array that is not aligned", hint="pass a copy")
+    return ArrayArgument(
+        first, first, first, item, written, param.name, found, found.sizes, found.strides, found.queue
     )
 
 
@@ -263,46 +299,3 @@ def _bounds(array: np.ndarray[Any, Any], first: int) -> tuple[int, int]:
     reach = [(size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)]
     low = first + sum(step for step in reach if step < 0)
     return low, first + sum(step for step in reach if step > 0) + array.itemsize
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """Memory that becomes one device buffer: arrays that overlap stand in one."""
-
-    low: int
-    high: int
-    written: bool
-
-
-def regions(arrays: Sequence[ArrayArgument]) -> tuple[Region, ...]:
-    """Return the memory of the arrays without overlap.
-
-    Raises:
-        LaunchError: Where two arrays overlap so that no element offset reaches one of them.
-    """
-    merged: list[Region] = []
-    for item in sorted(arrays, key=lambda item: (item.low, item.high)):
-        last = merged[-1] if merged else None
-        if last is not None and item.low < last.high:
-            merged[-1] = Region(last.low, max(last.high, item.high), last.written or item.written)
-        else:
-            merged.append(Region(item.low, item.high, item.written))
-    for item in arrays:
-        region = region_of(merged, item)
-        if item.high > item.low and (item.first - region.low) % item.itemsize:
-            raise LaunchError(
-                _fault(
-                    f"the argument `{item.name}` overlaps another one at a part of an element",
-                    f"it starts {item.first - region.low} bytes into their memory",
-                    hint="pass a copy of one of them",
-                )
-            )
-    return tuple(merged)
-
-
-def region_of(found: Sequence[Region], item: ArrayArgument) -> Region:
-    """Return the region that an array lies in."""
-    for region in found:
-        if region.low <= item.low and item.high <= region.high:
-            return region
-    raise AssertionError("every array lies in a region")

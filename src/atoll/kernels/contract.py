@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -30,10 +31,15 @@ _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One condition of a launch contract."""
+    """One condition of a launch contract: as written, as a tree, and as code over the arguments by name."""
 
     text: str
     tree: ast.expr = field(compare=False, repr=False)
+    code: types.CodeType = field(compare=False, repr=False)
+
+    def holds(self, values: dict[str, Any]) -> bool:
+        """Tell whether it holds of arguments by name; arrays have `size` and `shape`."""
+        return bool(eval(self.code, {"__builtins__": {}}, values))  # noqa: S307 - `_parsed` read every node
 
 
 def requirements(
@@ -45,7 +51,12 @@ def requirements(
         CompileError: Where one is no condition over the kernel's parameters.
     """
     listed = () if texts is None else (texts,) if isinstance(texts, str) else tuple(texts)
-    return tuple(Requirement(text, _parsed(text, kernel, names)) for text in listed)
+    return tuple(_requirement(text, kernel, names) for text in listed)
+
+
+def _requirement(text: str, kernel: str, names: tuple[str, ...]) -> Requirement:
+    tree = _parsed(text, kernel, names)
+    return Requirement(text, tree, compile(ast.Expression(tree), "<launch contract>", "eval"))
 
 
 def _parsed(text: str, kernel: str, names: tuple[str, ...]) -> ast.expr:

@@ -80,6 +80,9 @@ class KernelFunction:
         self.tuned: dict[str, tuple[int, int, int]] = {}
         #: Code loaded on devices, by the device's identity and by block; see :mod:`atoll.kernels.launch`.
         self.loaded: dict[int, tuple[Any, dict[Any, Any]]] = {}
+        #: Launches that were made, by what :meth:`over` was asked; see :mod:`atoll.kernels.launch`.
+        self.ready: dict[Any, tuple[object, Launch]] = {}
+        self._state = object()
 
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"
@@ -90,11 +93,26 @@ class KernelFunction:
         Raises:
             CompileError: Where it cannot be compiled.
         """
-        if self._compiled is None or not self._compiled.captures.current():
+        if self._compiled is None or not self.is_current():
             from atoll.kernels.front import compile_kernel
 
+            self.changed()
             self._compiled = compile_kernel(self.function, self.block)
         return self._compiled
+
+    def state(self) -> object:
+        """Return a mark that is another one once launches made before serve no more."""
+        return self._state
+
+    def changed(self) -> None:
+        """Let no launch serve that was made before."""
+        self.ready.clear()
+        self._state = object()
+
+    def is_current(self) -> bool:
+        """Tell whether it is compiled with the numbers that it would capture now."""
+        compiled = self._compiled
+        return compiled is not None and (not compiled.captures.names or compiled.captures.current())
 
     @property
     def module(self) -> Module:
@@ -133,7 +151,13 @@ class KernelFunction:
         return grid(self, key)
 
     def python(
-        self, shape: Sizes, *, block: Sizes | None = None, seed: int = 0, races: bool = False
+        self,
+        shape: Sizes,
+        *,
+        block: Sizes | None = None,
+        seed: int = 0,
+        races: bool = False,
+        subgroup: int = 0,
     ) -> OracleLaunch:
         """Return a launch in the oracle: the body in CPython over typed scalars, the same indices.
 
@@ -142,10 +166,12 @@ class KernelFunction:
             block: The work-group size, as for :meth:`over`.
             seed: Orders the groups, and the work-items between barriers.
             races: Look for races, which takes longer.
+            subgroup: The work-items of a sub-group, which divides the block; 0 for what is emulated
+                where there are none (docs/reference/kir.md).
         """
         from atoll.kernels.oracle import OracleLaunch
 
-        return OracleLaunch.over(self, shape, block=block, seed=seed, races=races)
+        return OracleLaunch.over(self, shape, block=block, seed=seed, races=races, subgroup=subgroup)
 
     def tune(
         self,

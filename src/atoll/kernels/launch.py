@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import ctypes
+import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from atoll.diagnostics import Diagnostic
-from atoll.errors import LaunchError
+from atoll.errors import DeviceError, LaunchError
 from atoll.ir import Kernel, LaunchLayout, has_barrier
 from atoll.ir.nodes import Builtin
 from atoll.ir.walk import all_expressions
-from atoll.kernels.arguments import Checked, Region, check, region_of, regions
+from atoll.kernels.arguments import Checked, check
 from atoll.kernels.contract import hold
 from atoll.kernels.definition import KernelFunction, Sizes, block_sizes
 from atoll.kernels.structs import spread
+from atoll.runtime.regions import Region, regions
 
 if TYPE_CHECKING:
-    from atoll.plugin import Argument, DriverDevice, Executable
+    from atoll.kernels.prepared import Prepared
+    from atoll.plugin import AddressedDevice, Argument, BufferArgument, DriverDevice, Executable
 
 Triple = tuple[int, int, int]
 #: The block that serves a domain of one, two or three dimensions where nobody says which.
@@ -56,7 +58,7 @@ def over_shape(kernel: Kernel, shape: Sizes, block: Sizes | None) -> Shape:
     """
     parts = shape if isinstance(shape, tuple) else (shape,)
     domain = _triple(kernel, parts, "domain", least=0)
-    chosen = _block(kernel, block, len(parts))
+    chosen = _chosen(kernel, block, len(parts))
     rounded = [-(-size // by) for size, by in zip(domain, chosen, strict=True)]
     if has_barrier(kernel) and any(size % by for size, by in zip(domain, chosen, strict=True)):
         raise LaunchError(
@@ -78,7 +80,7 @@ def grid_shape(kernel: Kernel, groups: Sizes, block: Sizes) -> Shape:
     """
     parts = groups if isinstance(groups, tuple) else (groups,)
     counts = _triple(kernel, parts, "grid", least=0)
-    chosen = _block(kernel, block, len(parts))
+    chosen = _chosen(kernel, block, len(parts))
     domain = tuple(count * size for count, size in zip(counts, chosen, strict=True))
     return Shape(_triple(kernel, domain, "grid", least=0), counts, chosen)
 
@@ -101,7 +103,7 @@ def _triple(kernel: Kernel, parts: tuple[Any, ...], what: str, least: int) -> Tr
     return filled[0], filled[1], filled[2]
 
 
-def _block(kernel: Kernel, block: Sizes | None, rank: int) -> Triple:
+def _chosen(kernel: Kernel, block: Sizes | None, rank: int) -> Triple:
     contract = kernel.group if any(kernel.group) else None
     if block is None:
         return contract or DEFAULT_BLOCKS[rank]
@@ -128,7 +130,6 @@ def _refusal(message: str, *notes: str, hint: str | None = None) -> Diagnostic:
 # --- launching -----------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
 class Done:
     """A launch that was queued. With `wait=True` (the default) it is complete.
 
@@ -136,121 +137,283 @@ class Done:
         device: The name of the device that ran it, as its driver states it.
     """
 
-    device: str
-    _device: DriverDevice | None = field(default=None, repr=False)
-    _buffers: list[tuple[int, Region]] = field(default_factory=list, repr=False)
-    _checked: Checked | None = field(default=None, repr=False)
+    __slots__ = ("__weakref__", "_flight", "device")
+
+    def __init__(self, device: str, flight: Flight | None = None) -> None:
+        self.device = device
+        self._flight = flight
 
     def wait(self) -> Done:
-        """Block until the launch is done, then copy what it wrote back; harmless when repeated."""
-        if self._device is None:
-            return self
-        device, buffers = self._device, self._buffers
-        self._device, self._buffers = None, []
-        try:
-            device.wait()
-            for handle, region in buffers:
-                if region.written:
-                    device.download(handle, _memory(region))
-        finally:
-            for handle, _ in buffers:
-                device.release(handle)
-            self._checked = None
+        """Block until the launch is done, then copy what it wrote back; harmless when repeated.
+
+        Raises:
+            DeviceError: Where the launch failed, on the device or on its way there.
+        """
+        flight, self._flight = self._flight, None
+        if flight is not None:
+            flight.finish()
         return self
 
     def __del__(self) -> None:
-        if self._device is not None:
-            for handle, _ in self._buffers:
-                self._device.release(handle)
+        if self._flight is not None:
+            self._flight.release()
+
+    def __repr__(self) -> str:
+        return f"Done(device={self.device!r})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class Flight:
+    """What a launch needs until it is done.
+
+    Attributes:
+        device: Where it runs.
+        checked: Its arguments; their memory stays alive with them.
+        buffers: The device's buffers that are this launch's own, with the memory each stands for.
+        queue: The queue it is on; 0 is the device's own.
+        error: What a launch that is not waited for raised on its way.
+    """
+
+    device: DriverDevice
+    checked: Checked | None
+    buffers: dict[int, tuple[int, Region]] = field(default_factory=dict)
+    queue: int = 0
+    error: BaseException | None = None
+
+    def finish(self) -> None:
+        """Wait, copy back, free."""
+        try:
+            if self.error is not None:
+                raise self.error
+            settle(self.device, self.queue)
+            for handle, region in self.buffers.values():
+                if region.written and region.high > region.low:
+                    self.device.download(handle, region.memory(), region.skipped)
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Free the buffers, whatever became of them."""
+        buffers, self.buffers, self.checked = self.buffers, {}, None
+        for handle, _ in buffers.values():
+            self.device.release(handle)
+
+    def writes_into(self, found: Sequence[Region]) -> bool:
+        """Tell whether this launch still has to copy back into one of these regions."""
+        return any(
+            mine.written and mine.low < other.high and other.low < mine.high
+            for _, mine in self.buffers.values()
+            for other in found
+        )
+
+
+def settle(device: DriverDevice, queue: int) -> None:
+    """Block until a queue is done."""
+    if queue:
+        cast("AddressedDevice", device).settle(queue)
+    else:
+        device.wait()
+
+
+#: Launches on host arrays that nobody has waited for yet, in order.
+_flying: list[weakref.ref[Done]] = []
+_flying_lock = threading.Lock()
+
+
+def _land(found: Sequence[Region]) -> None:
+    """Finish every launch that still has to write into this memory, in their order."""
+    with _flying_lock:
+        alive = [done for done in (kept() for kept in _flying) if done is not None and done._flight]
+        _flying[:] = map(weakref.ref, alive)
+    for done in alive:
+        flight = done._flight
+        if flight is not None and flight.writes_into(found):
+            done.wait()
+
+
 class Launch:
     """A kernel with a domain and a device; calling it launches."""
 
-    kernel: KernelFunction
-    shape: Shape
-    device: object = None
-    waits: bool = True
+    __slots__ = ("_prepared", "device", "kernel", "shape", "waits")
+
+    def __init__(
+        self, kernel: KernelFunction, shape: Shape, device: object = None, waits: bool = True
+    ) -> None:
+        self.kernel, self.shape, self.device, self.waits = kernel, shape, device, waits
+        self._prepared: Prepared | None = None
 
     def __call__(self, *arguments: Any) -> Done:
         """Check the arguments, launch, and (unless `wait=False`) wait and copy results back.
+
+        Where every array lies on the device already, the launch is queued where what makes them is
+        ordered, and nothing is waited for: what is queued after it there sees its writes.
 
         Raises:
             LaunchError: Where an argument does not fit, naming it.
             CompileError: Where the device lacks what the kernel needs.
             DeviceError: Where the device fails.
         """
+        if self._prepared is not None:
+            done = self._prepared(arguments)
+            if done is not None:
+                return done
+        return self._first(arguments)
+
+    def _first(self, arguments: tuple[Any, ...]) -> Done:
+        """Launch with everything asked anew, and prepare the next one where that can be."""
         compiled = self.kernel.compiled()
-        checked = check(compiled.kernel, spread(compiled.params, arguments))
-        hold(self.kernel.requires, compiled.kernel.name, checked)
-        found = regions(checked.arrays)
         device = open_device(self.device)
-        name = device.info.name
+        checked = check(compiled.kernel, spread(compiled.params, arguments), device)
+        hold(self.kernel.requires, compiled.kernel.name, checked)
         if 0 in self.shape.domain:
-            return Done(name)
+            return Done(device.info.name)
         layout, executable = executable_for(self.kernel, device, self.shape.block)
-        done = Done(name, device, [], checked)
-        _start(done, device, executable, layout, self.shape, checked, found)
-        return done.wait() if self.waits else done
+        done = start(device, executable, layout, self.shape, checked, waits=self.waits)
+        if getattr(device, "memory", "") and len(compiled.params) == len(compiled.kernel.params):
+            from atoll.kernels.prepared import prepare
+
+            self._prepared = prepare(self, compiled, device, executable, layout)
+        return done
 
 
-def _start(
-    done: Done,
+def start(
     device: DriverDevice,
     executable: Executable,
     layout: LaunchLayout,
     shape: Shape,
     checked: Checked,
-    found: Sequence[Region],
-) -> None:
-    arguments = upload(done, device, layout, shape, checked, found)
-    device.launch(executable, shape.groups, shape.block, arguments)
+    *,
+    waits: bool,
+) -> Done:
+    """Queue one launch; wait for it where that is asked and an array has to come back."""
+    memory = getattr(device, "memory", "")
+    if memory == "host":
+        bound = cast("AddressedDevice", device).bind(executable, shape.block)
+        bound(shape.groups, [item.first for item in checked.arrays], _block(layout, shape, checked), 0)
+        return Done(device.info.name)
+    flight = Flight(device, checked, queue=_queue(checked))
+    done = Done(device.info.name, flight)
+    found = regions([item for item in checked.arrays if item.queue is None])
+    _land(found)
+    try:
+        passed = upload(flight, layout, shape, found)
+        _queue_launch(flight, executable, shape, passed)
+    except DeviceError as error:
+        if waits:
+            raise
+        flight.error = error
+    if waits and (flight.buffers or not checked.arrays):
+        return done.wait()
+    if flight.buffers:
+        with _flying_lock:
+            _flying.append(weakref.ref(done))
+    return done
 
 
-def upload(
-    done: Done,
-    device: DriverDevice,
-    layout: LaunchLayout,
-    shape: Shape,
-    checked: Checked,
-    found: Sequence[Region],
-) -> tuple[Argument, ...]:
-    """Copy the arrays to a device and return what a launch passes; `done` owns the buffers."""
+def queued(
+    device: DriverDevice, executable: Executable, layout: LaunchLayout, shape: Shape, checked: Checked
+) -> tuple[Flight, Callable[[], None]]:
+    """Bring the arrays to the device; return what owns them there, and what queues one launch on them."""
+    flight = Flight(device, checked, queue=_queue(checked))
+    if getattr(device, "memory", "") == "host":
+        bound = cast("AddressedDevice", device).bind(executable, shape.block)
+        addresses, block = [item.first for item in checked.arrays], _block(layout, shape, checked)
+        return flight, lambda: bound(shape.groups, addresses, block, 0)
+    found = regions([item for item in checked.arrays if item.queue is None])
+    try:
+        passed = upload(flight, layout, shape, found)
+    except BaseException:
+        flight.release()
+        raise
+    return flight, lambda: _queue_launch(flight, executable, shape, passed)
+
+
+def _queue(checked: Checked) -> int:
+    """Return the queue of a launch: the one that its arrays on the device share."""
+    named = {item.queue for item in checked.arrays if item.queue is not None}
+    if len(named) > 1:
+        raise LaunchError(
+            _refusal(
+                "the arrays of a launch are ordered on different queues",
+                f"queues: {', '.join(map(str, sorted(named)))}",
+                hint="make them on one stream, or synchronize them and pass them again",
+            )
+        )
+    return named.pop() if named else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What a launch passes: its arguments by handle, and an array's address where it has no handle."""
+
+    arguments: tuple[Argument, ...]
+    addresses: tuple[int | None, ...]
+    block: bytes
+
+
+def upload(flight: Flight, layout: LaunchLayout, shape: Shape, found: Sequence[Region]) -> Passed:
+    """Copy the arrays of this process to the device and return what a launch passes.
+
+    Args:
+        flight: Owns the buffers.
+        layout: How the arguments reach the kernel.
+        shape: Of the launch.
+        found: The region of each array that does not lie on the device.
+    """
     from atoll.plugin import BufferArgument, ScalarArgument
     from atoll.runtime.pack import pack_block
 
-    handles: dict[Region, int] = {}
+    checked, device = flight.checked, flight.device
+    assert checked is not None
+    left = iter(found)
+    of = [next(left) if item.queue is None else None for item in checked.arrays]
     for region in found:
-        handles[region] = device.allocate(max(region.high - region.low, 1))
-        done._buffers.append((handles[region], region))
-        if region.high > region.low:
-            device.upload(handles[region], _memory(region))
-    buffers = [
-        BufferArgument(handles[region_of(found, item)], access)
-        for item, access in zip(checked.arrays, layout.access, strict=True)
-    ]
-    block = pack_block(layout, _fields(shape, checked, found))
+        if id(region) not in flight.buffers:
+            handle = device.allocate(max(region.nbytes, 1))
+            flight.buffers[id(region)] = handle, region
+            if region.high > region.low:
+                device.upload(handle, region.memory(), region.skipped)
+    handles = [0 if region is None else flight.buffers[id(region)][0] for region in of]
+    buffers = [BufferArgument(*pair) for pair in zip(handles, layout.access, strict=True)]
+    pairs = list(zip(checked.arrays, of, strict=True))
+    offsets = [0 if region is None else region.offset(item) for item, region in pairs]
+    block = pack_block(layout, _fields(shape, checked, offsets))
     scalars = (ScalarArgument(block, 8),) if block else ()
-    return (*buffers, *scalars)
+    addresses = tuple(item.first if region is None else None for item, region in pairs)
+    return Passed((*buffers, *scalars), addresses, block)
 
 
-def _fields(shape: Shape, checked: Checked, found: Sequence[Region]) -> dict[str, bool | int | float]:
+def _queue_launch(flight: Flight, executable: Executable, shape: Shape, passed: Passed) -> None:
+    device = flight.device
+    if all(address is None for address in passed.addresses):
+        device.launch(executable, shape.groups, shape.block, passed.arguments)
+        return
+    own = cast("AddressedDevice", device)
+    if flight.buffers and flight.queue:
+        device.wait()  # the copies went through the device's own queue
+    addresses = [
+        own.address(cast("BufferArgument", argument).handle) if address is None else address
+        for argument, address in zip(passed.arguments, passed.addresses, strict=False)
+    ]
+    own.bind(executable, shape.block)(shape.groups, addresses, passed.block, flight.queue)
+
+
+def _block(layout: LaunchLayout, shape: Shape, checked: Checked) -> bytes:
+    from atoll.runtime.pack import pack_block
+
+    return pack_block(layout, _fields(shape, checked, [0] * len(checked.arrays)))
+
+
+def _fields(shape: Shape, checked: Checked, offsets: Sequence[int]) -> dict[str, bool | int | float]:
     """Return the values of the parameter block by path (launch ABI 1)."""
     fields: dict[str, bool | int | float] = dict(checked.scalars)
     fields |= {f"domain.{axis}": size for axis, size in enumerate(shape.domain)}
-    for item in checked.arrays:
-        fields[f"{item.name}.offset"] = (item.first - region_of(found, item).low) // item.itemsize
+    for item, offset in zip(checked.arrays, offsets, strict=True):
+        fields[f"{item.name}.offset"] = offset
         for axis, (size, stride) in enumerate(zip(item.sizes, item.strides, strict=True)):
             fields[f"{item.name}.size.{axis}"] = size
             fields[f"{item.name}.stride.{axis}"] = stride
     return fields
-
-
-def _memory(region: Region) -> memoryview:
-    """Return the bytes of a region; the arrays that own them are alive in :class:`Checked`."""
-    size = region.high - region.low
-    return memoryview((ctypes.c_ubyte * size).from_address(region.low)).cast("B")
 
 
 def open_device(device: object) -> DriverDevice:
@@ -296,12 +459,48 @@ def _kept(loaded: dict[int, tuple[Any, dict[Any, Any]]], device: DriverDevice) -
     return known[1]
 
 
+#: How many launches a kernel keeps ready, and a device.
+_MOST_READY = 64
+
+
 def over(kernel: KernelFunction, shape: Sizes, *, device: object, block: Sizes | None, wait: bool) -> Launch:
-    """Return a launch over a domain; a block that was tuned for the device serves where none is named."""
+    """Return a launch over a domain, the same one for the same question.
+
+    A block that was tuned for the device serves where none is named.
+    """
+    ready = _ready(kernel, device)
+    key = (kernel, shape, device if type(device) is str else None, block, wait)
+    if ready is None or not _plain(shape) or not (block is None or _plain(block)):
+        return _made(kernel, shape, device, block, wait)
+    known = ready.get(key)
+    if known is not None and known[0] is kernel.state() and kernel.is_current():
+        return known[1]
+    made = _made(kernel, shape, device, block, wait)
+    while len(ready) >= _MOST_READY:
+        ready.pop(next(iter(ready)), None)
+    ready[key] = kernel.state(), made
+    return made
+
+
+def _ready(kernel: KernelFunction, device: object) -> dict[Any, tuple[object, Launch]] | None:
+    """Return where launches are kept: with the kernel, or with the device, which they keep alive."""
+    if device is None or type(device) is str:
+        return kernel.ready
+    return getattr(device, "ready", None)
+
+
+def _made(kernel: KernelFunction, shape: Sizes, device: object, block: Sizes | None, wait: bool) -> Launch:
     if block is None and kernel.tuned:
         device = open_device(device)
         block = kernel.tuned.get(device.info.name)
     return Launch(kernel, over_shape(kernel.compiled().kernel, shape, block), device, wait)
+
+
+def _plain(sizes: object) -> bool:
+    """Tell whether sizes are plain integers: a float or a bool equal to one is another question."""
+    if type(sizes) is int:
+        return True
+    return type(sizes) is tuple and all(type(size) is int for size in sizes)
 
 
 def grid(kernel: KernelFunction, key: object) -> Launch:

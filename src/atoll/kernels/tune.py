@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 from atoll._util.files import write_atomic
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaunchError
-from atoll.kernels.arguments import check, regions
+from atoll.kernels.arguments import check
 from atoll.kernels.contract import hold
 from atoll.kernels.definition import KernelFunction, Sizes, block_sizes
-from atoll.kernels.launch import Done, Shape, executable_for, open_device, over_shape, rank_of, upload
+from atoll.kernels.launch import Shape, executable_for, open_device, over_shape, queued, rank_of, settle
 from atoll.kernels.sample import sample
 from atoll.kernels.structs import spread
 
@@ -89,6 +89,7 @@ def tune(
         found = Tuned(opened.info.name, best, seconds)
         _write(file, key, found)
     kernel.tuned[found.device] = found.block
+    kernel.changed()
     return found
 
 
@@ -103,19 +104,20 @@ def measure(
     """Return the median seconds of a launch, arrays on the device already; the arguments are copied."""
     compiled = kernel.compiled()
     shape: Shape = over_shape(compiled.kernel, domain, block)
-    checked = check(compiled.kernel, spread(compiled.params, copy.deepcopy(arguments)))
+    checked = check(compiled.kernel, spread(compiled.params, copy.deepcopy(arguments)), device)
     hold(kernel.requires, compiled.kernel.name, checked)
     layout, executable = executable_for(kernel, device, shape.block)
-    done = Done(device.info.name, device, [], checked)
-    passed = upload(done, device, layout, shape, checked, regions(checked.arrays))
+    flight, again = queued(device, executable, layout, shape, checked)
     times = []
-    for turn in range(WARM + repeat):
-        start = time.perf_counter()
-        device.launch(executable, shape.groups, shape.block, passed)
-        device.wait()
-        if turn >= WARM:
-            times.append(time.perf_counter() - start)
-    done.wait()
+    try:
+        for turn in range(WARM + repeat):
+            start = time.perf_counter()
+            again()
+            settle(device, flight.queue)
+            if turn >= WARM:
+                times.append(time.perf_counter() - start)
+    finally:
+        flight.release()
     return statistics.median(times)
 
 

@@ -7,8 +7,11 @@ other way in. :mod:`atoll.testing` has the conformance suites.
 """
 
 from atoll.plugin.driver import (
+    AddressedDevice,
     Argument,
+    Bound,
     BufferArgument,
+    DeviceArray,
     DeviceInfo,
     Driver,
     DriverDevice,
@@ -29,6 +32,7 @@ from atoll.plugin.lane import (
     LaneStatus,
     LinkRequest,
     ObjectProduct,
+    RuntimeFolder,
     SourceProduct,
     ToolChoice,
     Unit,
@@ -40,10 +44,13 @@ from atoll.plugin.registry import Registry, registry
 
 __all__ = [
     "HOST",
+    "AddressedDevice",
     "Argument",
     "Blob",
+    "Bound",
     "BufferArgument",
     "DataProduct",
+    "DeviceArray",
     "DeviceInfo",
     "Disassembler",
     "Driver",
@@ -68,6 +75,7 @@ __all__ = [
     "Probe",
     "Reader",
     "Registry",
+    "RuntimeFolder",
     "ScalarArgument",
     "SourceProduct",
     "Target",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from atoll.accel import DeviceFacts
 from atoll.plugin.emitter import Emitted, Target
@@ -110,6 +110,74 @@ class DriverDevice(Protocol):
 
     def close(self) -> None:
         """Free everything; idempotent."""
+        ...
+
+
+Size = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceArray:
+    """Another library's array that lies in a device's own memory.
+
+    Attributes:
+        address: Of the element with the indices 0.
+        sizes: Elements in each dimension.
+        strides: In elements.
+        element: The name of a KIR scalar, or nothing where none is like it.
+        writable: Whether it may be written.
+        queue: The queue that what makes the array is ordered on, as :meth:`AddressedDevice.bind` takes it.
+        owner: Keeps the memory alive.
+        where: Its device's number in the driver's order; None where it does not say.
+    """
+
+    address: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    element: str
+    writable: bool
+    queue: int
+    owner: Any
+    where: int | None = None
+
+
+class Bound(Protocol):
+    """Loaded code with its work-group size, ready to be launched on addresses."""
+
+    def __call__(self, groups: Size, addresses: Sequence[int], block: bytes, queue: int) -> None:
+        """Queue one launch.
+
+        Args:
+            groups: Work-groups in each dimension.
+            addresses: Of each buffer, in order.
+            block: The parameter block.
+            queue: 0 for the device's own queue, else one that an array named.
+        """
+        ...
+
+
+class AddressedDevice(Protocol):
+    """What a :class:`DriverDevice` may have beside: a kernel's buffers are addresses, nothing is copied."""
+
+    @property
+    def memory(self) -> str:
+        """``host`` where kernels read this process's memory; ``own`` where the device has its own."""
+        ...
+
+    def bind(self, executable: Executable, group: Size) -> Bound:
+        """Return code ready to be launched on addresses of that memory."""
+        ...
+
+    def address(self, handle: int) -> int:
+        """Return where a buffer lies."""
+        ...
+
+    def array(self, value: object) -> DeviceArray | None:
+        """Return an array that lies in the device's own memory, or None where `value` is none."""
+        ...
+
+    def settle(self, queue: int) -> None:
+        """Block until all work of a queue is done; raise what it raised."""
         ...
 
 

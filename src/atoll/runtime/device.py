@@ -7,7 +7,6 @@ more, or when the process ends.
 from __future__ import annotations
 
 import atexit
-import ctypes
 import os
 import threading
 import weakref
@@ -19,7 +18,9 @@ from typing import Any
 from atoll.accel import PROCESSOR
 from atoll.plugin import (
     Argument,
+    Bound,
     BufferArgument,
+    DeviceArray,
     DeviceInfo,
     DriverDevice,
     Emitted,
@@ -31,6 +32,7 @@ from atoll.plugin import (
 from atoll.runtime import faults
 from atoll.runtime.choose import chooser
 from atoll.runtime.pack import pack_block
+from atoll.runtime.regions import Extent, Region, regions
 from atoll.runtime.status import DriverStatus, ask_all, is_left_behind
 
 Size = tuple[int, int, int]
@@ -53,14 +55,6 @@ class Launched:
     info: DeviceInfo
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """The bytes of an array in host memory: from `low`, `size` of them."""
-
-    low: int
-    size: int
-
-
 class Device:
     """A device of this machine, open. Everyone in the process who opens one device has this one object.
 
@@ -72,6 +66,12 @@ class Device:
         self._process = os.getpid()
         self._users = 0
         self._loaded: dict[Emitted, Executable] = {}
+        #: False once it was freed; what is prepared for it then serves no more.
+        self.is_open = True
+        #: Launches that were made for it, bounded by who keeps them here; they go with it.
+        self.ready: dict[Any, Any] = {}
+        #: As :class:`atoll.plugin.AddressedDevice` has it; nothing where the driver takes handles alone.
+        self.memory: str = getattr(device, "memory", "")
 
     @property
     def info(self) -> DeviceInfo:
@@ -127,6 +127,26 @@ class Device:
         """Block until all launched work is done."""
         self._device.wait()
 
+    def bind(self, executable: Executable, group: Size) -> Bound:
+        """Return code ready to be launched on addresses, where :attr:`memory` says that it can be."""
+        bound: Bound = self._device.bind(executable, group)  # type: ignore[attr-defined]
+        return bound
+
+    def address(self, handle: int) -> int:
+        """Return where a buffer lies, where :attr:`memory` says that it has an address."""
+        return int(self._device.address(handle))  # type: ignore[attr-defined]
+
+    def array(self, value: object) -> DeviceArray | None:
+        """Return an array that lies in the device's own memory, or None where `value` is none."""
+        if self.memory != "own":
+            return None
+        found: DeviceArray | None = self._device.array(value)  # type: ignore[attr-defined]
+        return found
+
+    def settle(self, queue: int) -> None:
+        """Block until all work of a queue is done."""
+        self._device.settle(queue)  # type: ignore[attr-defined]
+
     def run(
         self,
         code: Emitted,
@@ -150,10 +170,10 @@ class Device:
         """
         grid, local = _shape(code, groups, group)
         arrays, values = _split(code, arguments, domain)
-        spans = [_span(name, array) for name, array in arrays.items()]
-        _refuse_overlap(code, spans)
-        block = pack_block(code.layout, {**values, **_view_fields(code, arrays, spans)})
-        _run(self, self.load(code), grid, local, code.layout.access, spans, block)
+        extents = [_extent(*row) for row in zip(arrays.items(), code.layout.access, strict=True)]
+        found = regions(extents) if _takes_offsets(code) else _apart(code, extents)
+        block = pack_block(code.layout, {**values, **_view_fields(code, arrays, found)})
+        _run(self, self.load(code), grid, local, code.layout.access, found, block)
         return Launched(self.name, self.info)
 
     def close(self) -> None:
@@ -166,7 +186,9 @@ class Device:
     def free(self) -> None:
         """Free everything, whoever else uses it; idempotent."""
         with _lock:
+            self.is_open = False
             self._loaded.clear()
+            self.ready.clear()
             known = _open.get((self.info.driver, self.info.index))
             if known is self:
                 del _open[self.info.driver, self.info.index]
@@ -312,38 +334,53 @@ def _number(value: Any) -> int | float | bool:
     return plain
 
 
-def _span(name: str, array: Any) -> _Span:
+def _extent(named: tuple[str, Any], access: str) -> Extent:
+    name, array = named
     if array.dtype.hasobject or not array.dtype.isnative:
         raise faults.arguments(
             f"the array `{name}` has no plain elements", str(array.dtype), "native numbers"
         )
-    if array.size == 0:
-        return _Span(0, 0)
-    low = high = array.__array_interface__["data"][0]
+    first = low = high = array.__array_interface__["data"][0] if array.size else 0
     for size, stride in zip(array.shape, array.strides, strict=True):
-        reach = (size - 1) * stride
+        reach = (size - 1) * stride if array.size else 0
         low, high = (low + reach, high) if reach < 0 else (low, high + reach)
-    return _Span(low, high + array.itemsize - low)
+    return Extent(low, high + array.itemsize if array.size else high, first, array.itemsize, access != "read")
 
 
-def _refuse_overlap(code: Emitted, spans: list[_Span]) -> None:
-    """Refuse arrays that overlap in part where one is written; one array given twice is one buffer."""
-    rows = list(zip(code.layout.buffers, code.layout.access, spans, strict=True))
-    for index, (name, access, span) in enumerate(rows):
-        for other, other_access, one in rows[:index]:
-            apart = span.low + span.size <= one.low or one.low + one.size <= span.low
-            if apart or span == one or access == other_access == "read":
+def _takes_offsets(code: Emitted) -> bool:
+    return any(item.path.endswith(".offset") for item in code.layout.fields)
+
+
+def _apart(code: Emitted, extents: Sequence[Extent]) -> tuple[Region, ...]:
+    """Return a region for each array of code that is told no offsets; one array given twice has one.
+
+    Raises:
+        LaunchError: Where arrays overlap in part and one is written: no buffer starts where both do.
+    """
+    found: list[Region] = []
+    for at, (name, extent) in enumerate(zip(code.layout.buffers, extents, strict=True)):
+        mine = Region(extent.low, extent.high, extent.written)
+        for before, (other, one) in enumerate(zip(code.layout.buffers[:at], extents, strict=False)):
+            if extent.high <= one.low or one.high <= extent.low:
                 continue
-            message = f"the arrays `{other}` and `{name}` of `{code.entry}` overlap in part"
-            raise faults.arguments(message, "memory that both reach", "whole arrays, or arrays apart")
+            if (extent.low, extent.high) == (one.low, one.high):
+                both = extent.written or found[before].written
+                mine = Region(extent.low, extent.high, both)
+                shared = found[before]
+                found[:] = [mine if region is shared else region for region in found]
+            elif extent.written or one.written:
+                message = f"the arrays `{other}` and `{name}` of `{code.entry}` overlap in part"
+                raise faults.arguments(message, "memory that both reach", "whole arrays, or arrays apart")
+        found.append(mine)
+    return tuple(found)
 
 
-def _view_fields(code: Emitted, arrays: dict[str, Any], spans: list[_Span]) -> dict[str, int]:
+def _view_fields(code: Emitted, arrays: dict[str, Any], found: Sequence[Region]) -> dict[str, int]:
     fields: dict[str, int] = {}
     stated = {item.path for item in code.layout.fields}
-    for (name, array), span in zip(arrays.items(), spans, strict=True):
+    for (name, array), region in zip(arrays.items(), found, strict=True):
         item = array.itemsize
-        first = array.__array_interface__["data"][0] - span.low if span.size else 0
+        first = array.__array_interface__["data"][0] - region.low + region.skipped if array.size else 0
         own = {f"{name}.offset": first // item}
         for axis in range(array.ndim):
             own |= {
@@ -364,39 +401,32 @@ def _view_fields(code: Emitted, arrays: dict[str, Any], spans: list[_Span]) -> d
     return fields
 
 
-def _memory(span: _Span) -> memoryview:
-    return memoryview((ctypes.c_ubyte * span.size).from_address(span.low)).cast("B")
-
-
 def _run(
     device: DriverDevice,
     executable: Executable,
     grid: Size,
     local: Size,
     access: tuple[str, ...],
-    spans: list[_Span],
+    found: Sequence[Region],
     block: bytes,
 ) -> None:
     """Copy in, launch, wait, copy out, free: the calls of the C launcher, in its order."""
-    handles: dict[_Span | int, int] = {}
+    handles: dict[int, int] = {}
     try:
-        for index, span in enumerate(spans):
-            key = span if span.size else index
-            if key in handles:
-                continue
-            handles[key] = device.allocate(span.size)
-            if span.size:
-                device.upload(handles[key], _memory(span))
-        buffers = [handles[span if span.size else index] for index, span in enumerate(spans)]
+        for region in found:
+            if id(region) not in handles:
+                handles[id(region)] = device.allocate(region.nbytes)
+                if region.high > region.low:
+                    device.upload(handles[id(region)], region.memory(), region.skipped)
+        buffers = [handles[id(region)] for region in found]
         passed: list[Argument] = [BufferArgument(*pair) for pair in zip(buffers, access, strict=True)]
         if block:
             passed.append(ScalarArgument(block, 8))
         device.launch(executable, grid, local, tuple(passed))
         device.wait()
-        written = {span for span, how in zip(spans, access, strict=True) if how != "read" and span.size}
-        for key, handle in handles.items():
-            if key in written and isinstance(key, _Span):
-                device.download(handle, _memory(key))
+        for region in {id(region): region for region in found}.values():
+            if region.written and region.high > region.low:
+                device.download(handles[id(region)], region.memory(), region.skipped)
     finally:
         for handle in handles.values():
             device.release(handle)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ from typing import Any
 from atoll.accel import DeviceFacts
 from atoll.plugin import (
     Argument,
+    Bound,
     BufferArgument,
+    DeviceArray,
     DeviceInfo,
     DriverDevice,
     Emitted,
@@ -56,8 +59,15 @@ class CpuExecutable:
     keeps: Any = None
 
 
+#: A launch expected to take less runs on the caller's thread: waking others would take as long.
+SHORT_SECONDS = 100e-6
+
+
 class ThreadedDevice(HostMemory):
     """The processor, opened: a pool of threads and the memory handed out."""
+
+    #: Kernels read and write this process's own memory.
+    memory = "host"
 
     def __init__(self, info: DeviceInfo) -> None:
         super().__init__(info)
@@ -78,22 +88,92 @@ class ThreadedDevice(HostMemory):
             packed.view[: len(block)] = block
             grid, local = (ctypes.c_uint32 * 3)(*groups), (ctypes.c_uint32 * 3)(*group)
             call = (ctypes.addressof(pointers), packed.address, grid, local)
-            self._run(executable.function, call, groups[0] * groups[1] * groups[2])
+            self.share(executable.function, call, 0, groups[0] * groups[1] * groups[2])
 
-    def _run(self, function: Any, call: tuple[Any, ...], total: int) -> None:
+    def bind(self, executable: Executable, group: Size) -> Bound:
+        """Return a kernel ready to be launched on addresses of this process."""
+        assert isinstance(executable, CpuExecutable)
+        return BoundKernel(self, executable, group).launch
+
+    def address(self, handle: int) -> int:
+        """Return where a buffer lies."""
+        return self._buffers.get(handle).address
+
+    def array(self, value: object) -> DeviceArray | None:
+        """Return None: there is no other memory than this process's."""
+        return None
+
+    def settle(self, queue: int) -> None:
+        """Return at once: a launch runs to its end."""
+        self._using()
+
+    def check_usable(self) -> None:
+        """Refuse to run anything once it is closed, or in another process."""
+        faults.check_usable(self.info.name, is_open=self._open, process=self._process)
+
+    def share(self, function: Any, given: tuple[Any, ...], first: int, last: int) -> int:
+        """Run the work-groups from `first` up to `last` on all threads; return on how many."""
+        total = last - first
         shares = min(self._threads, total)
-        if shares == 1:
-            function(*call, 0, total)
-            return
-        edges = [total * share // shares for share in range(shares + 1)]
-        running = [
-            self._pool.submit(partial(function, *call, first, last)) for first, last in pairwise(edges)
-        ]
+        if shares <= 1:
+            function(*given, first, last)
+            return 1
+        edges = [first + total * share // shares for share in range(shares + 1)]
+        running = [self._pool.submit(partial(function, *given, *pair)) for pair in pairwise(edges)]
         for future in running:
             future.result()
+        return shares
 
     def _end(self) -> None:
         self._pool.shutdown()
+
+
+class BoundKernel:
+    """A kernel with its work-group size; on this thread while it is short, else on all of them."""
+
+    __slots__ = ("_call", "_device", "_ffi", "_group", "_keeps", "_pace")
+
+    def __init__(self, device: ThreadedDevice, executable: CpuExecutable, group: Size) -> None:
+        self._ffi = ffi = _ffi()
+        address = ctypes.cast(executable.function, ctypes.c_void_p).value
+        self._call = ffi.cast(_SIGNATURE, address)
+        self._device, self._keeps = device, executable
+        self._group = ffi.new("uint32_t[3]", group)
+        self._pace: float | None = None
+
+    def launch(self, groups: Size, addresses: Sequence[int], block: bytes, queue: int) -> None:
+        """Run one launch to its end; `queue` is 0."""
+        ffi = self._ffi
+        self._device.check_usable()
+        total = groups[0] * groups[1] * groups[2]
+        pointers, grid = ffi.new("uintptr_t[]", addresses), ffi.new("uint32_t[3]", groups)
+        given = (pointers, ffi.from_buffer(block), grid, self._group)
+        first = 0
+        if self._pace is None and total > 1:
+            self._time(given, 0, 1)
+            first = 1
+        if (self._pace or 0.0) * (total - first) < SHORT_SECONDS or total == 1:
+            self._time(given, first, total)
+        else:
+            start = time.perf_counter()
+            threads = self._device.share(self._call, given, first, total)
+            most = (time.perf_counter() - start) * threads / (total - first)
+            self._pace = min(self._pace or most, most)
+
+    def _time(self, given: tuple[Any, ...], first: int, last: int) -> None:
+        start = time.perf_counter()
+        self._call(*given, first, last)
+        self._pace = (time.perf_counter() - start) / max(last - first, 1)
+
+
+@cache
+def _ffi() -> Any:
+    from cffi import FFI
+
+    return FFI()
+
+
+_SIGNATURE = "void(*)(uintptr_t *, char *, uint32_t *, uint32_t *, uint64_t, uint64_t)"
 
 
 class CpuDevice(ThreadedDevice):

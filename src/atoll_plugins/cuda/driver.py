@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,9 @@ from typing import Any
 from atoll.accel import DeviceFacts, Version
 from atoll.plugin import (
     Argument,
+    Bound,
     BufferArgument,
+    DeviceArray,
     DeviceInfo,
     DriverDevice,
     Emitted,
@@ -29,6 +31,7 @@ from atoll.plugin import (
 from atoll.runtime import faults, launcher_source
 from atoll.runtime.handles import Handles, room
 from atoll.runtime.native import LibraryMissingError, Table, open_table
+from atoll_plugins.cuda.arrays import array_of
 
 _HERE = Path(__file__).parent
 _LIBRARY = "libcuda.so.1"
@@ -48,6 +51,9 @@ NEWEST_ISA = {
 _MODULE_VERSION = Path("/proc/driver/nvidia/version")
 
 
+Size = tuple[int, int, int]
+
+
 class CallError(Exception):
     """A function that failed before a device was open."""
 
@@ -64,14 +70,55 @@ class CudaExecutable:
         self.owner.unload(self.key)
 
 
+class BoundFunction:
+    """A function with its work-group size and room for its arguments, which a launch copies."""
+
+    __slots__ = ("_addresses", "_block", "_device", "_executable", "_function", "_group", "_pointers")
+
+    def __init__(self, device: CudaDevice, executable: CudaExecutable, function: Any, group: Size) -> None:
+        self._device, self._executable, self._function, self._group = device, executable, function, group
+        self._addresses: Any = None
+
+    def launch(self, groups: Size, addresses: Sequence[int], block: bytes, queue: int) -> None:
+        """Queue one launch on a stream; 0 is the legacy default stream."""
+        device = self._device
+        cu = device.cu
+        with device.lock:
+            device.enter()
+            try:
+                self._fill(cu.ffi, addresses, block)
+                result = cu.cuLaunchKernel(
+                    self._function, *groups, *self._group, 0, cu.ffi.cast("CUstream", queue),
+                    self._pointers, cu.ffi.NULL,
+                )  # fmt: skip
+            finally:
+                device.leave()
+            if result:
+                device.check("cuLaunchKernel", result)
+
+    def _fill(self, ffi: Any, addresses: Sequence[int], block: bytes) -> None:
+        count = len(addresses)
+        if self._addresses is None:
+            self._addresses = ffi.new("CUdeviceptr[]", max(count, 1))
+            self._block = ffi.new("char[]", max(len(block), 1))
+            places = [ffi.cast("void *", self._addresses + at) for at in range(count)]
+            self._pointers = ffi.new("void *[]", [*places, ffi.cast("void *", self._block)])
+        self._addresses[0:count] = addresses
+        ffi.memmove(self._block, block, len(block))
+
+
 class CudaDevice:
     """An open device: its primary context, the default stream, a lock around every call."""
 
+    #: Kernels read and write the device's memory, which other libraries share.
+    memory = "own"
+
     def __init__(self, cu: Table, info: DeviceInfo, device: int) -> None:
-        self._cu = cu
+        self._cu = self.cu = cu
         self.info = info
         self._device = device
-        self._lock = threading.RLock()
+        self._lock = self.lock = threading.RLock()
+        self._left = cu.ffi.new("CUcontext *")
         self._process = os.getpid()
         self._buffers: Handles[int] = Handles(info.name)
         self._modules: Handles[tuple[Any, Any]] = Handles(info.name)
@@ -169,6 +216,26 @@ class CudaDevice:
             result = self._cu.cuLaunchKernel(function, *groups, *group, 0, ffi.NULL, pointers, ffi.NULL)
             self._check("cuLaunchKernel", result)
 
+    def bind(self, executable: Executable, group: Size) -> Bound:
+        """Return a function ready to be launched on addresses of the device's memory."""
+        assert isinstance(executable, CudaExecutable)
+        _, function = self._modules.get(executable.key)
+        return BoundFunction(self, executable, function, group).launch
+
+    def address(self, handle: int) -> int:
+        """Return where a buffer lies."""
+        return int(self._buffers.get(handle))
+
+    def array(self, value: object) -> DeviceArray | None:
+        """Return an array that lies in the memory of a CUDA device, or None where `value` is none."""
+        return array_of(value)
+
+    def settle(self, queue: int) -> None:
+        """Block until all work of a stream is done."""
+        with self._current():
+            stream = self._cu.ffi.cast("CUstream", queue)
+            self._check("cuStreamSynchronize", self._cu.cuStreamSynchronize(stream))
+
     def _value(self, argument: Argument) -> Any:
         ffi = self._cu.ffi
         if isinstance(argument, BufferArgument):
@@ -196,16 +263,30 @@ class CudaDevice:
                 self._open = False
                 self._cu.cuDevicePrimaryCtxRelease_v2(self._device)
 
+    def enter(self) -> None:
+        """Make the primary context current; the lock is held."""
+        faults.check_usable(self.info.name, is_open=self._open, process=self._process)
+        result = self._cu.cuCtxPushCurrent_v2(self._context)
+        if result:
+            self.check("cuCtxPushCurrent", result)
+
+    def leave(self) -> None:
+        """Leave the caller's context as it was."""
+        self._cu.cuCtxPopCurrent_v2(self._left)
+
     @contextmanager
     def _current(self) -> Iterator[None]:
         """Hold the lock and make the primary context current, leaving the caller's context as it was."""
         with self._lock:
-            faults.check_usable(self.info.name, is_open=self._open, process=self._process)
-            self._check("cuCtxPushCurrent", self._cu.cuCtxPushCurrent_v2(self._context))
+            self.enter()
             try:
                 yield
             finally:
-                self._cu.cuCtxPopCurrent_v2(self._cu.ffi.new("CUcontext *"))
+                self.leave()
+
+    def check(self, function: str, result: int) -> None:
+        """Raise what a function returned, where that is an error."""
+        self._check(function, result)
 
     def _check(self, function: str, result: int) -> None:
         if result:

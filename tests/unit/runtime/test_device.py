@@ -121,6 +121,24 @@ def test_one_array_given_twice_is_one_buffer() -> None:
     assert inner.calls.count("allocate 16") == 1
 
 
+def test_arrays_that_overlap_in_part_are_one_buffer_where_code_takes_offsets() -> None:
+    inner = MemoryDevice()
+    whole = np.arange(6, dtype=np.float32)
+    names = [f"{name}.offset" for name in ("x", "y", "out")]
+    sizes = [f"{name}.{what}.0" for name in ("x", "y", "out") for what in ("size", "stride")]
+    fields = tuple(
+        ParamField(path=path, type="i64", offset=8 * at)
+        for at, path in enumerate(sorted([*names, *sizes], key=lambda path: path.split(".")[0]))
+    )
+    layout = replace(CODE.layout, fields=fields, block_bytes=8 * len(fields))
+    given = {"x": whole[:4], "y": whole[1:3], "out": whole[2:]}
+    Device(inner).run(replace(CODE, layout=layout), (1,), (64,), given)
+    assert inner.calls.count("allocate 24") == 1
+    offsets = {item.path: item.offset for item in fields if item.path.endswith("offset")}
+    block = np.frombuffer(inner.blocks[0], np.int64)
+    assert [block[offsets[name] // 8] for name in names] == [0, 1, 2]
+
+
 def test_empty_arrays_are_launched() -> None:
     inner = MemoryDevice()
     empty = np.zeros(0, np.float32)

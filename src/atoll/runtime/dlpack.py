@@ -1,0 +1,166 @@
+"""What does a DLPack capsule hold? Read here, so that arrays of a device's memory can be taken.
+
+Source: dlpack.h, versions 0.8 and 1.0. A capsule is consumed once: it is renamed, and the tensor's own
+deleter is called when nothing here refers to it any more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+#: What dlpack.h calls the kinds of elements that have a KIR scalar.
+_KINDS = {0: "i", 1: "u", 2: "f"}
+_BFLOAT, _BOOL = 4, 6
+_READ_ONLY = 1
+_OLD, _NEW = b"dltensor", b"dltensor_versioned"
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _Managed(ctypes.Structure):
+    _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _DELETER))
+
+
+class _Versioned(ctypes.Structure):
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", _DELETER),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+class _Owner:
+    """Calls a tensor's deleter when nobody refers to the tensor any more."""
+
+    def __init__(self, address: int, deleter: Any) -> None:
+        self._address, self._deleter = address, deleter
+
+    def __del__(self) -> None:
+        if self._deleter:
+            self._deleter(self._address)
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor that another library gave.
+
+    Attributes:
+        address: Of the element with the indices 0.
+        sizes: Elements in each dimension.
+        strides: In elements.
+        element: The name of a KIR scalar, or nothing where none is like it.
+        writable: False where the capsule says that it is for reading; one before version 1.0 cannot say.
+        device: Its kind and its number, as dlpack.h counts them.
+        owner: Keeps the memory alive.
+    """
+
+    address: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    element: str
+    writable: bool
+    device: tuple[int, int]
+    owner: Any
+
+
+def take(value: Any, queue: int | None) -> Tensor:
+    """Return the tensor behind a value with ``__dlpack__``.
+
+    Args:
+        value: The array.
+        queue: The queue on which it is to be ready, as its kind of device counts queues for DLPack.
+
+    Raises:
+        BufferError: Where it cannot be given, or is of a version after 1.
+    """
+    try:
+        capsule = value.__dlpack__(stream=queue, max_version=(1, 0))
+    except TypeError:  # an exporter from before version 1.0
+        capsule = value.__dlpack__(stream=queue)
+    name = _NEW if _is(capsule, _NEW) else _OLD
+    address = _pointer(capsule, name)
+    if name == _NEW:
+        new = _Versioned.from_address(address)
+        if new.major != 1:
+            raise BufferError(f"a capsule of DLPack {new.major}.{new.minor}, and 1 is read")
+        tensor, deleter, writable = new.tensor, new.deleter, not new.flags & _READ_ONLY
+    else:
+        old = _Managed.from_address(address)
+        tensor, deleter, writable = old.tensor, old.deleter, True
+    _rename(capsule, b"used_" + name)
+    return _read(tensor, _Owner(address, deleter), writable)
+
+
+def _read(tensor: _Tensor, owner: _Owner, writable: bool) -> Tensor:
+    sizes = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
+    strides = tuple(tensor.strides[axis] for axis in range(tensor.ndim)) if tensor.strides else packed(sizes)
+    address = (tensor.data or 0) + tensor.byte_offset
+    device = tensor.device_type, tensor.device_id
+    return Tensor(address, sizes, strides, _element(tensor), writable, device, owner)
+
+
+def packed(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides, in elements, of an array in C order."""
+    strides, step = [], 1
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+def _element(tensor: _Tensor) -> str:
+    if tensor.lanes != 1:
+        return ""
+    if tensor.code == _BOOL:
+        return "bool" if tensor.bits == 8 else ""
+    if tensor.code == _BFLOAT:
+        return "bf16" if tensor.bits == 16 else ""
+    return f"{_KINDS[tensor.code]}{tensor.bits}" if tensor.code in _KINDS else ""
+
+
+# --- capsules ------------------------------------------------------------------------------------
+
+_api = ctypes.pythonapi
+_api.PyCapsule_IsValid.restype = ctypes.c_int
+_api.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_api.PyCapsule_SetName.restype = ctypes.c_int
+_api.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
+#: Names that capsules were given; a capsule does not copy its name.
+_USED = {b"used_" + name: ctypes.create_string_buffer(b"used_" + name) for name in (_OLD, _NEW)}
+
+
+def _is(capsule: object, name: bytes) -> bool:
+    return bool(_api.PyCapsule_IsValid(capsule, name))
+
+
+def _pointer(capsule: object, name: bytes) -> int:
+    if not _is(capsule, name):
+        raise BufferError("`__dlpack__` gave no capsule of DLPack that was not used before")
+    return int(_api.PyCapsule_GetPointer(capsule, name))
+
+
+def _rename(capsule: object, name: bytes) -> None:
+    _api.PyCapsule_SetName(capsule, ctypes.cast(_USED[name], ctypes.c_char_p))
