@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
+from atoll.accel import Entry
 from atoll.errors import LaneError
+from atoll.plugin import Unit
 from atoll_plugins.cuda.hostbound import Bound, choose_host
+from atoll_plugins.cuda.lane import CudaLane
 from atoll_plugins.formats.host_compilers import choose
-from unit.plugins.lane_project import ENVIRONMENT, program
+from unit.plugins.lane_project import ENVIRONMENT, program, request
 
 TIGHT = Bound(gcc_highest=9, clang_below=9)
 
@@ -26,6 +30,25 @@ def test_none_within_the_bound_lists_all_that_are_here(tmp_path: Path) -> None:
         "toolkit 13.0 accepts: gcc up to 9, clang below 9",
         f"at hand: g++ {first[0].version} at {tmp_path / 'g++'}",
     )
+
+
+def test_it_is_refused_before_anything_is_fetched(tmp_path: Path) -> None:
+    entry = Entry(backend="cuda", archs=("sm_90",))
+    made = request(tmp_path, (Unit(path="a.cu", target="demo", entry=entry),), entry)
+    for environment, options, have in (
+        ({"PATH": str(tmp_path)}, {}, "none on PATH"),
+        (ENVIRONMENT, {"host-compiler": "g++-99"}, "`g++-99`, which is not there"),
+    ):
+        asked = dataclasses.replace(made, environment=environment, options=options)
+        with pytest.raises(LaneError) as caught:
+            CudaLane().payloads(asked)
+        (found,) = caught.value.diagnostics
+        assert found.code == "ATL0506"
+        assert found.message == "no host compiler lies within the bound of the CUDA toolkit"
+        assert found.notes == (
+            "toolkit 13.0 accepts: gcc up to 15, clang below 21",
+            f"at hand: {have}",
+        )
 
 
 def test_the_one_that_the_project_names_is_never_replaced() -> None:

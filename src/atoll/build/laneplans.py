@@ -75,6 +75,7 @@ class LaneRun:
             cxxflags=build.cxxflags,
             cxx_standard=build.cxx_std,
             host=self.request.host,
+            host_compiler=str(self.request.manifest.lane_options(HOST).get("compiler", "")),
             links=linked_targets(self.request.manifest),
             environment=self.request.environment,
         )
@@ -87,6 +88,7 @@ class LaneRun:
             data=known.data + answer.data,
             sources=known.sources + answer.sources,
             link_args=tuple(dict.fromkeys(known.link_args + answer.link_args)),
+            runtime=tuple(dict.fromkeys(known.runtime + answer.runtime)),
             tools=tuple(dict.fromkeys(known.tools + answer.tools)),
             facts=tuple(dict.fromkeys(known.facts + answer.facts)),
             floors=tuple(dict.fromkeys(known.floors + answer.floors)),
@@ -117,9 +119,19 @@ class LaneRun:
                 for root in self.tools.get(lane, ())
             ],
             "link_args": list(plan.link_args),
+            **_found_at(plan),
             "facts": [str(fact) for fact in plan.facts],
             "floors": [str(floor) for floor in plan.floors],
         }
+
+
+def _found_at(plan: LanePlan) -> dict[str, Any]:
+    """Return where what is linked finds libraries at run time, where it needs any."""
+    rows = [
+        {"folder": folder.path, "requirement": folder.requirement, "inside": folder.inside}
+        for folder in plan.runtime
+    ]
+    return {"runtime": rows} if rows else {}
 
 
 def limited(actions: Iterable[Action], limit: float | None) -> tuple[Action, ...]:

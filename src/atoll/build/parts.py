@@ -14,7 +14,7 @@ from atoll.build.values import Output
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
 from atoll.manifest import Shape, Target, TargetKind
-from atoll.plugin import Unit
+from atoll.plugin import RuntimeFolder, Unit
 
 MODULE = "@module"
 """The root of the unit that is a Python extension module; no folder can be called so."""
@@ -240,3 +240,21 @@ def _libraries(request: BuildRequest, target: Target) -> tuple[str, ...]:
     """Return the libraries named for the linker; a name that is a target of the project is no such name."""
     names = (link.name for link in target.links if link.name not in request.manifest.targets)
     return tuple(f"-l{name}" for name in names if name)
+
+
+def runtime_paths(request: BuildRequest, part: Part, folders: Iterable[RuntimeFolder]) -> tuple[str, ...]:
+    """Return how what is linked finds the libraries that a lane needs.
+
+    A program finds them where they lie here; what a package holds, where the distribution that brings them
+    puts them on any machine.
+    """
+    if part.kind == "static":
+        return ()
+    above = ""
+    if part.output.startswith(f"{python_folder(request)}/"):
+        depth = part.output.removeprefix(f"{python_folder(request)}/").count("/")
+        above = "/".join(["$ORIGIN", *[".."] * depth])
+    return tuple(
+        f"-Wl,-rpath,{above}/{folder.inside}" if above and folder.inside else f"-Wl,-rpath,{folder.path}"
+        for folder in folders
+    )

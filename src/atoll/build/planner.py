@@ -42,6 +42,7 @@ from atoll.build.parts import (
     is_program_registry,
     output_of,
     parts_of,
+    runtime_paths,
 )
 from atoll.build.programs import Declared, declared, joined, program_owners
 from atoll.build.programunits import add_sources, after_headers, check_taken
@@ -63,7 +64,7 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import AtollError, BuildError, UnreadableError
 from atoll.graph import Action, Graph
 from atoll.manifest import Selection, Shape, Target, TargetKind
-from atoll.plugin import DataProduct, LinkRequest, ObjectProduct, SourceProduct, Unit
+from atoll.plugin import DataProduct, LinkRequest, ObjectProduct, RuntimeFolder, SourceProduct, Unit
 
 
 @dataclass(slots=True)
@@ -398,7 +399,14 @@ def _link(work: _Work, part: Part) -> None:
         )
     used = uses(work.request.manifest, {item.target: item for item in work.parts}, part)
     files = tuple(other.output for other in used)
-    args = [*part.args, *_added(work, part, objects), *run_paths(part, used)]
+    taken = [objects, *(_objects(work, other) for other in used if other.kind == "static")]
+    folders = tuple(dict.fromkeys(folder for each in taken for folder in _runtime(work, each)))
+    args = [
+        *part.args,
+        *_added(work, part, objects),
+        *run_paths(part, used),
+        *runtime_paths(work.request, part, folders),
+    ]
     for other in used:
         if other.kind == "static":
             args += [*other.libraries, *_added(work, other, _objects(work, other))]
@@ -467,6 +475,12 @@ def _lane_args(work: _Work, objects: list[ObjectProduct]) -> Iterator[str]:
     for lane, made in sorted(work.lanes.plans.items()):
         if lane != HOST and any(product in made.objects for product in objects):
             yield from made.link_args
+
+
+def _runtime(work: _Work, objects: list[ObjectProduct]) -> Iterator[RuntimeFolder]:
+    for lane, made in sorted(work.lanes.plans.items()):
+        if lane != HOST and any(product in made.objects for product in objects):
+            yield from made.runtime
 
 
 def _left_out(work: _Work, target: str) -> Iterator[str]:

@@ -78,6 +78,7 @@ class LaneRequest:
         debug: Whether debug information is asked for.
         cflags / cxxflags / cxx_standard: The project's general flags.
         host: ``linux``, ``macos`` or ``windows``.
+        host_compiler: What ``[lane.host] compiler`` names; empty where the host lane chooses.
         links: For each target that links others of this project, those targets; they are found transitively.
         tools: The payloads that :meth:`Lane.payloads` asked for, by payload name.
         environment: The environment to look programs up in; never `os.environ`.
@@ -95,6 +96,7 @@ class LaneRequest:
     cxxflags: tuple[str, ...] = ()
     cxx_standard: str = "c++20"
     host: str = "linux"
+    host_compiler: str = ""
     links: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tools: Mapping[str, PayloadRoot] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -167,6 +169,22 @@ class SourceProduct:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeFolder:
+    """A folder of shared libraries that what is linked with a lane's objects needs when it runs.
+
+    Attributes:
+        path: Where it lies on this machine, absolute: what is built here finds it there.
+        requirement: The distribution that brings the libraries to a machine where a wheel is installed
+            (PEP 508); empty where none does.
+        inside: Where that distribution puts them, below ``site-packages``.
+    """
+
+    path: str
+    requirement: str = ""
+    inside: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LanePlan:
     """What a lane answers."""
 
@@ -175,6 +193,7 @@ class LanePlan:
     data: tuple[DataProduct, ...] = ()
     sources: tuple[SourceProduct, ...] = ()
     link_args: tuple[str, ...] = ()
+    runtime: tuple[RuntimeFolder, ...] = ()
     tools: tuple[ToolChoice, ...] = ()
     facts: tuple[Fact, ...] = ()
     floors: tuple[Fact, ...] = ()

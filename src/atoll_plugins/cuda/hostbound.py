@@ -58,14 +58,25 @@ def read_bound(header: Path) -> Bound:
 
 
 def choose_host(
-    bound: Bound, wanted: str | None, toolkit: str, environment: Mapping[str, str]
+    bound: Bound,
+    wanted: str | None,
+    toolkit: str,
+    environment: Mapping[str, str],
+    usual: str = "",
 ) -> tuple[Compiler, str]:
     """Return the host compiler that nvcc drives, and why that one.
+
+    Args:
+        bound: What the toolkit accepts.
+        wanted: The one that the project names for nvcc; it is never replaced.
+        toolkit: The toolkit's version, for the refusal.
+        environment: Where compilers are looked up.
+        usual: The one that compiles the project's other units; taken where it is within the bound.
 
     Raises:
         LaneError: Where the one that the project names, or every installed one, is outside the bound.
     """
-    first = choose(wanted, environment)
+    first = choose(wanted or usual or None, environment)
     if first is not None and bound.admits(first[0]):
         return first[0], f"{first[1]}, within the toolkit's bound ({bound})"
     if wanted is None:

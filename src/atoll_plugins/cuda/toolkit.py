@@ -19,6 +19,7 @@ from atoll.plugin import LaneRequest
 from atoll.plugin.options import text_option
 from atoll.plugin.tools import ask, find_program, version_numbers
 from atoll.store import Payload, PayloadRoot
+from atoll_plugins.cuda.hostbound import Bound
 
 # The wheels of one toolkit and the driver that its runtime needs (notes/lanes.md 1b; the CUDA
 # compatibility table of NVIDIA's release notes).
@@ -60,13 +61,17 @@ PAYLOADS: Mapping[str, Payload] = {
     ),
 }
 DRIVER_FLOORS = {13: "580", 12: "525"}
-_PREFIX = "nvidia/cu13"
+PREFIX = "nvidia/cu13"
+# What each payload's `crt/host_config.h` says: a host compiler is refused before anything is fetched for it.
+BOUNDS: Mapping[str, Bound] = {"13.0": Bound(gcc_highest=15, clang_below=21, clang_above="3.2")}
+_CLANG = re.compile(r"(?:.*/)?clang(?:\+\+)?(?:-\d+)?")
 _BRINGS = {
     "cicc": "nvidia-nvvm",
     "libdevice.10.bc": "nvidia-nvvm",
     "host_config.h": "nvidia-cuda-crt",
     "cuda_runtime.h": "nvidia-cuda-runtime",
     "libcudart_static.a": "nvidia-cuda-runtime",
+    "libcudart.so.13": "nvidia-cuda-runtime",
 }
 _RELEASE = re.compile(r"release (\d+)\.(\d+), V(\d+(?:\.\d+)*)")
 
@@ -118,7 +123,7 @@ def needed_payload(request: LaneRequest) -> Payload | None:
     Raises:
         LaneError: Where no payload meets the version asked for, or the pin.
     """
-    if text_option("cuda", request, "compiler") is not None:
+    if _named_toolkit(request) is not None:
         return None
     pin = text_option("cuda", request, "version")
     if pin is not None and pin not in PAYLOADS:
@@ -126,6 +131,16 @@ def needed_payload(request: LaneRequest) -> Payload | None:
     payload = PAYLOADS[pin or PINNED]
     check_request(request, (pin or PINNED), f"the payload `{payload.name}`")
     return payload
+
+
+def is_clang(name: str) -> bool:
+    """Tell whether a name or path is one that clang has; such a compiler brings no toolkit of its own."""
+    return _CLANG.fullmatch(name) is not None
+
+
+def _named_toolkit(request: LaneRequest) -> str | None:
+    named = text_option("cuda", request, "compiler")
+    return None if named is None or is_clang(named) else named
 
 
 def _bad_pin(pin: str) -> Diagnostic:
@@ -170,7 +185,7 @@ def locate(request: LaneRequest) -> Toolkit:
     Raises:
         LaneError: Where what the project names is not there, or does not meet the version asked for.
     """
-    named = text_option("cuda", request, "compiler")
+    named = _named_toolkit(request)
     payload = None if named else needed_payload(request)
     if payload is not None:
         toolkit = _of_payload(request.tools[payload.name])
@@ -182,7 +197,7 @@ def locate(request: LaneRequest) -> Toolkit:
 
 
 def _of_payload(root: PayloadRoot) -> Toolkit:
-    prefix = root.root / _PREFIX
+    prefix = root.root / PREFIX
     nvcc = prefix / "bin/nvcc"
     version = _version(nvcc, root.environment)
     if version is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +12,16 @@ import pytest
 
 from atoll.accel import Entry, Floor, Version
 from atoll.errors import LaneError
+from atoll.packaging import measure
 from atoll.plugin import LaneRequest, Unit
+from atoll.plugin.tools import find_program
 from atoll.store import PayloadRoot
 from atoll.testing.lanes import LANE_CHECKS, LaneCheck, TracingEnvironment, run_plan
 from atoll_plugins.cuda.hostbound import Bound, choose_host, read_bound
-from atoll_plugins.cuda.lane import CudaLane, code_flags
+from atoll_plugins.cuda.lane import CudaLane
+from atoll_plugins.cuda.nvcc import code_flags
 from atoll_plugins.cuda.probe import CudaProbe
-from atoll_plugins.cuda.toolkit import PAYLOADS, PINNED, dry_run, read_dry_run
+from atoll_plugins.cuda.toolkit import BOUNDS, PAYLOADS, PINNED, dry_run, read_dry_run
 from atoll_plugins.formats.host_compilers import Compiler, choose
 from unit.plugins.lane_project import ENVIRONMENT, program, request, write
 
@@ -245,3 +249,107 @@ def test_the_row_of_doctor_follows_the_store() -> None:
     assert without.can_build is None
     assert without.fix == "atoll toolchain add cuda-13.0"
     assert CudaLane().status(ENVIRONMENT, frozenset({PAYLOADS[PINNED].name})).can_build is True
+
+
+def test_the_known_bound_is_the_one_in_the_payloads_header(cuda_payload: PayloadRoot) -> None:
+    header = cuda_payload.root / "nvidia/cu13/include/crt/host_config.h"
+    assert BOUNDS.keys() == PAYLOADS.keys()
+    assert read_bound(header) == BOUNDS[PINNED]
+
+
+def test_the_projects_own_host_compiler_is_the_one_that_nvcc_drives(stocked: LaneRequest) -> None:
+    if find_program("clang++-19", ENVIRONMENT) is None:
+        pytest.skip("no clang++-19 on this machine")
+    tools = CudaLane().plan(replace(stocked, host_compiler="clang++-19")).tools
+    assert [tool.name for tool in tools] == ["nvcc", "host compiler of nvcc"]
+    assert tools[1].version.startswith("clang 19")
+    assert "; clang++-19 19" in tools[1].why
+    assert "compiles no CUDA here: compiling a probe says: " in tools[1].why
+
+
+def clang22() -> str:
+    if find_program("clang++-22", ENVIRONMENT) is None:
+        pytest.skip("no clang++-22 on this machine")
+    return "clang++-22"
+
+
+def clang_request(stocked: LaneRequest, **changes: object) -> LaneRequest:
+    environment = {**ENVIRONMENT, "ATOLL_CACHE": str(stocked.root / "cache")}
+    return replace(stocked, environment=environment, **changes)  # type: ignore[arg-type]
+
+
+def test_clang_is_taken_where_it_is_the_host_compiler_and_the_pipe_works(
+    stocked: LaneRequest, tell: Callable[[str], None]
+) -> None:
+    request = clang_request(stocked, host_compiler=clang22())
+    plan = CudaLane().plan(request)
+    tell(f"{plan.tools[0].name} {plan.tools[0].version}: {plan.tools[0].why}")
+    assert plan.tools[0].name == "clang as a CUDA compiler"
+    assert plan.tools[0].why == "the host compiler of the project; a probe of the whole pipe passed"
+    assert plan.tools[1].why == stocked.tools["cuda-13.0"].why
+    run_plan(plan, stocked.root)
+    first = (stocked.root / plan.objects[0].path).read_bytes()
+    assert str(measure(stocked.root / plan.objects[0].path).accel) == "cuda13.0+{sm_80,sm_90} ptx>=90"
+    run_plan(CudaLane().plan(request), stocked.root)
+    assert (stocked.root / plan.objects[0].path).read_bytes() == first
+    assert "k/a\\ b.cu" in (stocked.root / str(plan.actions[0].depfile)).read_text()
+
+
+def test_the_answer_of_the_pipe_is_kept_and_asked_again_for_other_code(stocked: LaneRequest) -> None:
+    request = clang_request(stocked, options={"compiler": clang22()})
+    CudaLane().plan(request)
+    (kept,) = (stocked.root / "cache/cuda-pipe").iterdir()
+    kept.write_text('{"reason": "it is a Tuesday"}')
+    with pytest.raises(LaneError, match="reason: it is a Tuesday"):
+        CudaLane().plan(request)
+    entry = replace(ENTRY, archs=("sm_90",))
+    CudaLane().plan(replace(request, units=(replace(request.units[0], entry=entry),)))
+
+
+def linked(stocked: LaneRequest, *args: str) -> Path:
+    """Compile and link a program that calls the unit's function; return it."""
+    plan = CudaLane().plan(stocked)
+    run_plan(plan, stocked.root)
+    write(stocked.root, {"main.cpp": 'extern "C" int run(float*); int main() { float x; return run(&x); }\n'})
+    out = stocked.root / "prog"
+    argv = ["g++", "main.cpp", plan.objects[0].path, *plan.link_args, *args, "-o", str(out)]
+    subprocess.run(argv, cwd=stocked.root, env=dict(ENVIRONMENT), check=True)
+    return out
+
+
+def loaded(program: Path) -> dict[str, str]:
+    """Return what the loader itself answers: each library and where it found it."""
+    said = subprocess.run(
+        [program],
+        env={**ENVIRONMENT, "LD_TRACE_LOADED_OBJECTS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    rows = (line.split(" => ") for line in said.splitlines() if " => " in line)
+    return {name.strip(): where.split(" (")[0] for name, where in rows}
+
+
+def test_the_runtime_is_linked_in_unless_said_otherwise(
+    stocked: LaneRequest, tell: Callable[[str], None]
+) -> None:
+    plan = CudaLane().plan(stocked)
+    assert plan.runtime == ()
+    found = loaded(linked(stocked))
+    tell(f"the loader found: {', '.join(sorted(found))}")
+    assert not [name for name in found if "cuda" in name]
+
+
+def test_a_shared_runtime_is_found_where_the_plan_says(
+    stocked: LaneRequest, tell: Callable[[str], None]
+) -> None:
+    shared = replace(stocked, options={"runtime": "shared"})
+    plan = CudaLane().plan(shared)
+    (folder,) = plan.runtime
+    assert folder.requirement == "nvidia-cuda-runtime>=13.0,<14"
+    assert folder.path == str(stocked.tools["cuda-13.0"].root / folder.inside)
+    found = loaded(linked(shared, f"-Wl,-rpath,{folder.path}"))
+    tell(f"libcudart.so.13 => {found['libcudart.so.13']}")
+    assert found["libcudart.so.13"] == f"{folder.path}/libcudart.so.13"
+    # Without it the loader finds none, or one that stands on this machine.
+    assert loaded(linked(shared))["libcudart.so.13"] != found["libcudart.so.13"]

@@ -119,4 +119,11 @@ CODES = {
         "flag with `$` or a backtick would be expanded there, or run a command. Sources of such names are "
         "compiled through a file of another name.",
     ),
+    "ATL0530": CodeInfo(
+        "a compiler that does not pass the probe of the whole pipe",
+        "Whether a compiler can use a toolkit that is not its own is asked of the whole pipe: a small unit "
+        "is compiled for what the build asks for, with the toolkit's own stages, and linked with the "
+        "runtime. What went wrong first stands in the notes. Where the project names no compiler, the "
+        "toolkit's own is taken instead and the reason is said.",
+    ),
 }

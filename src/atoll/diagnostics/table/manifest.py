@@ -141,7 +141,7 @@ CODES = {
     ),
     "ATL0234": CodeInfo(
         "a link that leads nowhere",
-        "A glob matches a symbolic link whose file does not exist. Passing it over would leave its code out of "
-        "the link without a word.",
+        "A glob matches a symbolic link whose file does not exist. Passing it over would leave its code out "
+        "of the link without a word.",
     ),
 }

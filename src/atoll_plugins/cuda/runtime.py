@@ -1,0 +1,50 @@
+"""How does a program with CUDA code find the runtime: linked in, or as a shared library?
+
+Linked in is the default. Shared, a program that runs here finds it in the toolkit by a RUNPATH, and a wheel
+in the wheel that brings it, which its own requires. The driver is never linked: the runtime opens it where
+there is one, so a program starts on any machine and says there that it has no device.
+"""
+
+from __future__ import annotations
+
+from atoll.diagnostics import Diagnostic
+from atoll.errors import LaneError
+from atoll.plugin import LaneRequest, RuntimeFolder
+from atoll.plugin.options import text_option
+from atoll_plugins.cuda.toolkit import PREFIX, Toolkit, missing_stage
+
+_WAYS = ("static", "shared")
+
+
+def runtime_of(request: LaneRequest, toolkit: Toolkit) -> tuple[tuple[str, ...], tuple[RuntimeFolder, ...]]:
+    """Return what a link takes for the runtime, and where what was linked finds it.
+
+    Raises:
+        LaneError: Where `[lane.cuda] runtime` is neither way, or the toolkit lacks the library.
+    """
+    way = text_option("cuda", request, "runtime") or "static"
+    if way not in _WAYS:
+        raise LaneError(
+            Diagnostic(
+                code="ATL0512",
+                message="the option `runtime` of `[lane.cuda]` is of the wrong kind",
+                notes=(f"it must be one of: {', '.join(_WAYS)}", f"the manifest has: {way!r}"),
+            )
+        )
+    folder = toolkit.libraries
+    if way == "static":
+        if not (folder / "libcudart_static.a").is_file():
+            where = folder / "libcudart_static.a"
+            raise LaneError(missing_stage(str(where), where.name, str(toolkit.root)))
+        return (f"-L{folder}", "-lcudart_static", "-lrt", "-lpthread", "-ldl"), ()
+    name = f"libcudart.so.{toolkit.release[0]}"
+    if not (folder / name).exists():
+        raise LaneError(missing_stage(str(folder / name), name, str(toolkit.root)))
+    major, minor = toolkit.release
+    wanted = f"nvidia-cuda-runtime>={major}.{minor},<{major + 1}" if toolkit.digest else ""
+    inside = f"{PREFIX}/lib" if toolkit.digest else ""
+    # No wheel has the name that `-lcudart` looks for.
+    return (
+        (f"-L{folder}", f"-l:{name}"),
+        (RuntimeFolder(path=str(folder), requirement=wanted, inside=inside),),
+    )
