@@ -44,11 +44,13 @@ if TYPE_CHECKING:
     from atoll.kernels.surface import cos as cos
     from atoll.kernels.surface import exp as exp
     from atoll.kernels.surface import exp2 as exp2
+    from atoll.kernels.surface import fence as fence
     from atoll.kernels.surface import floor as floor
     from atoll.kernels.surface import fma as fma
     from atoll.kernels.surface import global_id as global_id
     from atoll.kernels.surface import group_id as group_id
     from atoll.kernels.surface import group_size as group_size
+    from atoll.kernels.surface import lane_id as lane_id
     from atoll.kernels.surface import local_id as local_id
     from atoll.kernels.surface import log as log
     from atoll.kernels.surface import log2 as log2
@@ -57,8 +59,25 @@ if TYPE_CHECKING:
     from atoll.kernels.surface import rint as rint
     from atoll.kernels.surface import rsqrt as rsqrt
     from atoll.kernels.surface import shared as shared
+    from atoll.kernels.surface import shuffle as shuffle
+    from atoll.kernels.surface import shuffle_down as shuffle_down
+    from atoll.kernels.surface import shuffle_up as shuffle_up
+    from atoll.kernels.surface import shuffle_xor as shuffle_xor
     from atoll.kernels.surface import sin as sin
     from atoll.kernels.surface import sqrt as sqrt
+    from atoll.kernels.surface import subgroup_add as subgroup_add
+    from atoll.kernels.surface import subgroup_all as subgroup_all
+    from atoll.kernels.surface import subgroup_and as subgroup_and
+    from atoll.kernels.surface import subgroup_any as subgroup_any
+    from atoll.kernels.surface import subgroup_broadcast as subgroup_broadcast
+    from atoll.kernels.surface import subgroup_exclusive_add as subgroup_exclusive_add
+    from atoll.kernels.surface import subgroup_id as subgroup_id
+    from atoll.kernels.surface import subgroup_inclusive_add as subgroup_inclusive_add
+    from atoll.kernels.surface import subgroup_max as subgroup_max
+    from atoll.kernels.surface import subgroup_min as subgroup_min
+    from atoll.kernels.surface import subgroup_or as subgroup_or
+    from atoll.kernels.surface import subgroup_size as subgroup_size
+    from atoll.kernels.surface import subgroup_xor as subgroup_xor
     from atoll.kernels.surface import tan as tan
     from atoll.kernels.surface import tanh as tanh
     from atoll.kernels.surface import trunc as trunc
@@ -70,7 +89,10 @@ _SCALARS = "bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 view fixed"
 _SURFACE = (
     "global_id local_id group_id group_size num_groups barrier shared bitcast atomic_add atomic_min "
     "atomic_max atomic_and atomic_or atomic_xor atomic_exchange atomic_compare_exchange sqrt rsqrt exp exp2 "
-    "log log2 sin cos tan tanh floor ceil trunc rint pow fma"
+    "log log2 sin cos tan tanh floor ceil trunc rint pow fma lane_id subgroup_id subgroup_size fence "
+    "subgroup_add subgroup_min subgroup_max subgroup_and subgroup_or subgroup_xor subgroup_inclusive_add "
+    "subgroup_exclusive_add subgroup_all subgroup_any subgroup_broadcast shuffle shuffle_xor shuffle_up "
+    "shuffle_down"
 )
 # Public name -> the module that has it. No name is also a room of atoll; a test holds it.
 _HOMES = {

@@ -98,8 +98,17 @@ def _blocks(
             st.sampled_from(ops.AtomicOp), bases, indices, values, values,
             st.sampled_from([None, *names]),
         ),
+        st.builds(n.Fence, st.sampled_from(ops.Scope)),
     ]  # fmt: skip
     if names:
+        plain.append(
+            st.builds(
+                lambda op, value, name, lane: n.SubGroup(
+                    op, value, name, lane if op in ops.WITH_LANE else None
+                ),
+                st.sampled_from(ops.SubGroup), values, st.sampled_from(names), values,
+            )
+        )  # fmt: skip
         plain.append(st.builds(n.Assign, st.sampled_from(names), values))
 
     def more(inner: st.SearchStrategy[n.Block]) -> st.SearchStrategy[n.Block]:

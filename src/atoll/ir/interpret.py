@@ -26,6 +26,7 @@ from atoll.ir import nodes as n
 from atoll.ir import ops
 from atoll.ir import vector as v
 from atoll.ir.module import Kernel
+from atoll.ir.subgroups import emulated
 from atoll.ir.types import Scalar, View
 from atoll.ir.vector import Vector
 from atoll.ir.walk import operands, statements
@@ -70,6 +71,7 @@ def interpret(
     Raises:
         LaunchError: Where an index leaves its array, with the array and the index.
     """
+    kernel = emulated(kernel, group)
     total, size = groups[0] * groups[1] * groups[2], group[0] * group[1] * group[2]
     ordered = any(
         isinstance(stmt, n.Atomic) and stmt.order is not ops.Order.RELAXED for stmt in statements(kernel.body)
@@ -191,6 +193,10 @@ class _Run:
                 return np.zeros_like(mask)
             case n.Barrier():
                 pass  # every work-item that reaches it is here: uniform (verified), in lockstep
+            case n.Fence():
+                pass  # one statement is done by all before the next: memory is always in order
+            case n.SubGroup():
+                raise AssertionError("sub-groups are emulated before a kernel is run")
         return mask
 
     def assign(self, name: str, value: Vector, mask: Vector) -> None:

@@ -309,7 +309,31 @@ class Atomic:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Stmt = Assign | Store | If | Loop | Break | Continue | Return | Barrier | Atomic
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Order this work-item's memory traffic, as seen by the others of the scope; waits for nobody."""
+
+    scope: ops.Scope = ops.Scope.DEVICE
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SubGroup:
+    """Work with the other work-items of the sub-group; `result` is a local that gets what comes of it.
+
+    Every work-item of the sub-group reaches it or none does (verified by taint from the ids). `lane`
+    is there for BROADCAST, where it is the same for all (verified), and for SHUFFLE; it names a lane
+    of the sub-group, anything else is the caller's fault and undefined.
+    """
+
+    op: ops.SubGroup
+    value: Expr
+    result: str
+    lane: Expr | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Stmt = Assign | Store | If | Loop | Break | Continue | Return | Barrier | Atomic | Fence | SubGroup
 Block = tuple[Stmt, ...]
 
 

@@ -100,10 +100,17 @@ class Id(StrEnum):
     GROUP_ID = "group_id"
     GROUP_SIZE = "group_size"
     NUM_GROUPS = "num_groups"
+    LANE_ID = "lane_id"  # the work-item's number in its sub-group; dimension 0 only, as the next two
+    SUBGROUP_ID = "subgroup_id"  # the sub-group's number in the group
+    SUBGROUP_SIZE = "subgroup_size"
 
 
+#: Ids of sub-groups, which have one dimension.
+SUBGROUP_IDS = frozenset({Id.LANE_ID, Id.SUBGROUP_ID, Id.SUBGROUP_SIZE})
 #: Ids that are equal for every work-item of a group.
-UNIFORM_IDS = frozenset({Id.GROUP_ID, Id.GROUP_SIZE, Id.NUM_GROUPS})
+UNIFORM_IDS = frozenset({Id.GROUP_ID, Id.GROUP_SIZE, Id.NUM_GROUPS, Id.SUBGROUP_SIZE})
+#: Ids that are equal for every work-item of a sub-group.
+SUBGROUP_UNIFORM_IDS = UNIFORM_IDS | {Id.SUBGROUP_ID}
 
 
 class Extent(StrEnum):
@@ -154,6 +161,30 @@ class AtomicOp(StrEnum):
     XOR = "xor"
     EXCHANGE = "exchange"
     COMPARE_EXCHANGE = "compare_exchange"
+
+
+class SubGroup(StrEnum):
+    """What the work-items of a sub-group do together; every one of them reaches it."""
+
+    ADD = "add"  # the sum of all values; the order of a float sum is the target's
+    MIN = "min"
+    MAX = "max"
+    AND = "and"  # integers
+    OR = "or"
+    XOR = "xor"
+    INCLUSIVE_ADD = "inclusive_add"  # the sum up to and with one's own value
+    EXCLUSIVE_ADD = "exclusive_add"  # the sum before one's own value
+    ALL = "all"  # bool: whether it holds for all
+    ANY = "any"
+    BROADCAST = "broadcast"  # the value of one lane, the same for all
+    SHUFFLE = "shuffle"  # the value of the lane that each names
+
+
+#: Operations on bools, with a lane, and whose result is the same for the whole sub-group.
+VOTES = frozenset({SubGroup.ALL, SubGroup.ANY})
+WITH_LANE = frozenset({SubGroup.BROADCAST, SubGroup.SHUFFLE})
+SCANS = frozenset({SubGroup.INCLUSIVE_ADD, SubGroup.EXCLUSIVE_ADD})
+SAME_FOR_ALL = frozenset(SubGroup) - SCANS - {SubGroup.SHUFFLE}
 
 
 class Order(StrEnum):

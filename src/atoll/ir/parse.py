@@ -21,7 +21,7 @@ from atoll.ir.types import MAX_RANK, SCALARS, Kind, Scalar, View
 MAX_TEXT = 4 << 20
 MAX_DEPTH = 100
 
-_Choice = TypeVar("_Choice", ops.Scope, ops.Order, ops.AtomicOp)
+_Choice = TypeVar("_Choice", ops.Scope, ops.Order, ops.AtomicOp, ops.SubGroup)
 _TOKEN = re.compile(
     r"(?P<space>[ \n]+)"
     r"|(?P<arrow>->)"
@@ -270,6 +270,10 @@ class _Parser:
                 return n.Barrier(self.choice(ops.Scope))
             case "atomic":
                 return self.atomic()
+            case "fence":
+                return n.Fence(self.choice(ops.Scope))
+            case "subgroup":
+                return self.subgroup()
         self.at -= 1
         raise self.wrong(f"expected a statement, found {word!r}")
 
@@ -284,6 +288,16 @@ class _Parser:
         value = self.expression()
         result = self.local(self.take("name", "a local")) if self.accept("->") else None
         return n.Atomic(op, base, indices, value, expected, result, order, scope)
+
+    def subgroup(self) -> n.SubGroup:
+        op = self.choice(ops.SubGroup)
+        value = self.expression()
+        lane = None
+        if op in ops.WITH_LANE:
+            self.expect(",")
+            lane = self.expression()
+        self.expect("->")
+        return n.SubGroup(op, value, self.local(self.take("name", "a local")), lane)
 
     def choice(self, options: type[_Choice]) -> _Choice:
         word = self.take("name", f"one of {', '.join(options)}")

@@ -63,6 +63,11 @@ def _statement(stmt: n.Stmt, indent: str) -> Iterator[str]:
             yield f"{indent}barrier {stmt.scope}"
         case n.Atomic():
             yield indent + _atomic(stmt)
+        case n.Fence():
+            yield f"{indent}fence {stmt.scope}"
+        case n.SubGroup():
+            lane = "" if stmt.lane is None else f", {expression(stmt.lane)}"
+            yield f"{indent}subgroup {stmt.op} {expression(stmt.value)}{lane} -> %{stmt.result}"
         case n.Break() | n.Continue() | n.Return():
             yield indent + type(stmt).__name__.lower()
 

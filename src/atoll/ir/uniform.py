@@ -3,6 +3,9 @@
 A value is *varying* when it may differ between the work-items of one group: it comes from
 ``global_id`` or ``local_id``, from memory that the kernel writes, from an atomic, or it was assigned
 where the way there was varying. A barrier reached by a varying way is refused with both places.
+
+The same analysis holds sub-group operations, for the work-items of one sub-group: there ``subgroup_id``
+does not vary, nor what a reduction, a vote or a broadcast gives.
 """
 
 from __future__ import annotations
@@ -13,15 +16,24 @@ from atoll.diagnostics import Diagnostic, Span
 from atoll.ir import nodes as n
 from atoll.ir import ops
 from atoll.ir.module import Kernel
-from atoll.ir.walk import accesses, blocks, expressions, has_barrier
+from atoll.ir.walk import accesses, blocks, expressions, has_barrier, has_subgroups
 
 
 def divergent_barriers(kernel: Kernel) -> list[Diagnostic]:
     """Return a diagnostic for each barrier that not every work-item of a group reaches."""
-    if not has_barrier(kernel):
-        return []
+    return _faults(kernel, narrow=False) if has_barrier(kernel) else []
+
+
+def divergent_subgroups(kernel: Kernel) -> list[Diagnostic]:
+    """Return a diagnostic for each sub-group operation that not every work-item of a sub-group reaches."""
+    return _faults(kernel, narrow=True) if has_subgroups(kernel) else []
+
+
+def _faults(kernel: Kernel, *, narrow: bool) -> list[Diagnostic]:
     used = accesses(kernel)
-    flow = _Flow(read_only=frozenset(name for name, access in used.items() if access == "read"))
+    flow = _Flow(
+        read_only=frozenset(name for name, access in used.items() if access == "read"), narrow=narrow
+    )
     while True:  # locals only ever become varying, so this ends
         before = len(flow.varying)
         flow.faults.clear()
@@ -44,6 +56,8 @@ class _Way:
 @dataclass(slots=True)
 class _Flow:
     read_only: frozenset[str]
+    #: Whether the work-items of a sub-group are compared, not those of a group.
+    narrow: bool
     varying: set[str] = field(default_factory=set)
     faults: dict[int, Diagnostic] = field(default_factory=dict)
 
@@ -61,8 +75,10 @@ class _Flow:
             case n.Atomic():
                 if stmt.result is not None:
                     self.varying.add(stmt.result)
-            case n.Barrier() if way.varying:
+            case n.Barrier() if way.varying and not self.narrow:
                 self.faults[id(stmt)] = _diagnostic(stmt.span, way.cause)
+            case n.SubGroup():
+                self.subgroup(stmt, way)
             case n.If():
                 inner = way.through(self.varies(stmt.condition), stmt.condition.span)
                 self.block(stmt.then, inner)
@@ -72,6 +88,16 @@ class _Flow:
             case n.Loop():
                 return self.loop(stmt, way)
         return way
+
+    def subgroup(self, stmt: n.SubGroup, way: _Way) -> None:
+        if way.varying or not self.narrow or stmt.op not in ops.SAME_FOR_ALL:
+            self.varying.add(stmt.result)
+        if not self.narrow:
+            return
+        if way.varying:
+            self.faults[id(stmt)] = _subgroup_diagnostic(stmt.span, way.cause)
+        elif stmt.op is ops.SubGroup.BROADCAST and stmt.lane is not None and self.varies(stmt.lane):
+            self.faults[id(stmt)] = _lane_diagnostic(stmt.lane.span or stmt.span)
 
     def loop(self, stmt: n.Loop, way: _Way) -> _Way:
         inner = way.through(self.varies(stmt.condition), stmt.condition.span)
@@ -84,9 +110,10 @@ class _Flow:
         return inner if inner.varying and _leaves(stmt.body, inner=True) else way
 
     def varies(self, expr: n.Expr) -> bool:
+        uniform = ops.SUBGROUP_UNIFORM_IDS if self.narrow else ops.UNIFORM_IDS
         for node in expressions(expr):
             match node:
-                case n.Builtin() if node.op not in ops.UNIFORM_IDS:
+                case n.Builtin() if node.op not in uniform:
                     return True
                 case n.Local() if node.name in self.varying:
                     return True
@@ -119,13 +146,35 @@ def _parting(block: n.Block, flow: _Flow, *, inner: bool = False) -> n.Expr | No
     return None
 
 
-def _diagnostic(span: Span | None, cause: Span | None) -> Diagnostic:
+def _parted(cause: Span | None) -> tuple[str, ...]:
     where = f"they part at {cause.file}:{cause.line}:{cause.column}" if cause else "they part before it"
-    text = f"{cause.line} | {cause.text.strip()}" if cause and cause.text else ""
+    return (where, f"{cause.line} | {cause.text.strip()}") if cause and cause.text else (where,)
+
+
+def _diagnostic(span: Span | None, cause: Span | None) -> Diagnostic:
     return Diagnostic(
         code="ATL0703",
         message="not every work-item of a group reaches this barrier",
         span=span,
-        notes=(where, text) if text else (where,),
+        notes=_parted(cause),
         hint="move the barrier out of the branch, or make the condition the same for the whole group",
+    )
+
+
+def _subgroup_diagnostic(span: Span | None, cause: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0704",
+        message="not every work-item of a sub-group reaches this operation",
+        span=span,
+        notes=_parted(cause),
+        hint="move it out of the branch, or make the condition the same for the whole sub-group",
+    )
+
+
+def _lane_diagnostic(span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0704",
+        message="the lane of a broadcast is not the same for the whole sub-group",
+        span=span,
+        hint="use a shuffle where each work-item names a lane of its own",
     )

@@ -16,7 +16,7 @@ from atoll.ir.module import NAME, Kernel, Module, PrivateArray, SharedArray
 from atoll.ir.names import is_reserved
 from atoll.ir.text import expression
 from atoll.ir.types import BOOL, I32, I64, MAX_RANK, Kind, Scalar, View
-from atoll.ir.uniform import divergent_barriers
+from atoll.ir.uniform import divergent_barriers, divergent_subgroups
 from atoll.ir.walk import expressions, operands
 
 #: The deepest nesting of an expression, and of blocks; every later visit may recurse.
@@ -65,7 +65,7 @@ class _Check:
         self.declare()
         self.block(self.kernel.body, frozenset(), 0, loop=False, step=False)
         if not self.faults:
-            self.faults += divergent_barriers(self.kernel)
+            self.faults += divergent_barriers(self.kernel) + divergent_subgroups(self.kernel)
         return self.faults
 
     def fault(self, message: str, span: Span | None) -> None:
@@ -141,6 +141,8 @@ class _Check:
             case n.Break() | n.Continue() | n.Return():
                 self.leave(stmt, defined, loop=loop, step=step)
                 return None
+            case n.SubGroup():
+                return self.subgroup(stmt, defined, step=step)
             case n.Barrier():
                 if step or stmt.scope is not ops.Scope.WORK_GROUP:
                     self.fault("a barrier of this kind cannot stand here", stmt.span)
@@ -190,6 +192,18 @@ class _Check:
             return defined
         if self.locals.get(stmt.result) != element:
             self.fault(f"local `{stmt.result}` is no {element}", stmt.span)
+        return self.define(stmt.result, defined, stmt.span)
+
+    def subgroup(self, stmt: n.SubGroup, defined: frozenset[str], *, step: bool) -> frozenset[str]:
+        self.value(stmt.value, defined, self.locals.get(stmt.result), f"local `{stmt.result}`")
+        if stmt.lane is not None:
+            self.value(stmt.lane, defined, I32, "a lane")
+        if (stmt.lane is None) == (stmt.op in ops.WITH_LANE):
+            self.fault("only broadcast and shuffle name a lane", stmt.span)
+        if not _subgroup_allows(stmt.op, stmt.value.type):
+            self.fault(f"no sub-group operation {stmt.op} on {stmt.value.type}", stmt.span)
+        if step:
+            self.fault("a sub-group operation stands in a loop's step", stmt.span)
         return self.define(stmt.result, defined, stmt.span)
 
     def define(self, name: str, defined: frozenset[str], span: Span | None) -> frozenset[str]:
@@ -255,6 +269,14 @@ class _Check:
             self.fault(f"no {expr.op}.{expr.dimension} of `{expr.view}`", expr.span)
 
 
+def _subgroup_allows(op: ops.SubGroup, scalar: Scalar) -> bool:
+    if op in ops.VOTES:
+        return scalar == BOOL
+    if op in (ops.SubGroup.AND, ops.SubGroup.OR, ops.SubGroup.XOR):
+        return scalar.is_integer and scalar.bits >= 32
+    return scalar.bits >= 32
+
+
 def _too_deep(expr: n.Expr) -> bool:
     level: list[n.Expr] = [expr]
     for _ in range(MAX_DEPTH):
@@ -271,7 +293,8 @@ def _operation_fault(expr: n.Expr) -> str | None:
             fits = 0 <= expr.bits < 1 << expr.type.bits
             return None if fits else f"a constant's bits are no {expr.type}"
         case n.Builtin():
-            return None if expr.dimension in (0, 1, 2) else f"no dimension {expr.dimension}"
+            axes = 1 if expr.op in ops.SUBGROUP_IDS else 3
+            return None if 0 <= expr.dimension < axes else f"no dimension {expr.dimension} of {expr.op}"
         case n.Unary():
             return _typed(expr.op, expr.type, _unary_allows(expr.op, expr.type))
         case n.Binary() if expr.left.type != expr.right.type:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from atoll.ir import nodes as n
+from atoll.ir import ops
 from atoll.ir.module import Kernel
 
 
@@ -43,6 +44,8 @@ def values(stmt: n.Stmt) -> tuple[n.Expr, ...]:
         case n.Atomic():
             expected = () if stmt.expected is None else (stmt.expected,)
             return (*stmt.indices, *expected, stmt.value)
+        case n.SubGroup():
+            return (stmt.value,) if stmt.lane is None else (stmt.value, stmt.lane)
         case n.If() | n.Loop():
             return (stmt.condition,)
     return ()
@@ -76,8 +79,17 @@ def all_expressions(block: n.Block) -> Iterator[n.Expr]:
 
 
 def has_barrier(kernel: Kernel) -> bool:
-    """Tell whether a kernel waits for its group; such a kernel has no domain fields."""
-    return any(isinstance(stmt, n.Barrier) for stmt in statements(kernel.body))
+    """Tell whether a kernel waits for others of its group; such a kernel has no domain fields."""
+    waits = any(isinstance(stmt, n.Barrier) for stmt in statements(kernel.body))
+    return waits or has_subgroups(kernel)
+
+
+def has_subgroups(kernel: Kernel) -> bool:
+    """Tell whether a kernel knows of sub-groups, whose work-items all have to be there."""
+    if any(isinstance(stmt, n.SubGroup) for stmt in statements(kernel.body)):
+        return True
+    found = (node for node in all_expressions(kernel.body) if isinstance(node, n.Builtin))
+    return any(node.op in ops.SUBGROUP_IDS for node in found)
 
 
 def accesses(kernel: Kernel) -> dict[str, str]:

@@ -70,6 +70,27 @@ def num_groups(dimension: int = 0) -> Any:
     return _item("num_groups").id(ops.Id.NUM_GROUPS, dimension)
 
 
+def lane_id() -> Any:
+    """Return this work-item's number in its sub-group (i32)."""
+    return _item("lane_id").subgroup_id(ops.Id.LANE_ID)
+
+
+def subgroup_id() -> Any:
+    """Return the number of this work-item's sub-group in its group (i32)."""
+    return _item("subgroup_id").subgroup_id(ops.Id.SUBGROUP_ID)
+
+
+def subgroup_size() -> Any:
+    """Return how many work-items a sub-group has (i32): 32 on one device, 8 or 64 or 1 on another."""
+    return _item("subgroup_size").subgroup_id(ops.Id.SUBGROUP_SIZE)
+
+
+def fence(*, scope: str = "device") -> None:
+    """Order this work-item's memory traffic as others see it; waits for nobody."""
+    _item("fence")
+    ops.Scope(scope)
+
+
 def barrier() -> None:
     """Wait for every work-item of the group; orders its shared and global memory."""
     _item("barrier").barrier()
@@ -135,6 +156,54 @@ def atomic_compare_exchange(
     return item.atomic(ops.AtomicOp.COMPARE_EXCHANGE, view, index, value, expected)
 
 
+def _together(op: ops.SubGroup, text: str) -> Callable[..., Any]:
+    name = f"subgroup_{op}"
+
+    def operation(value: Any) -> Any:
+        return _item(name).exchange(op, value)
+
+    operation.__name__ = operation.__qualname__ = name
+    operation.__doc__ = text
+    return operation
+
+
+subgroup_add = _together(ops.SubGroup.ADD, "Return the sum over the sub-group.")
+subgroup_min = _together(ops.SubGroup.MIN, "Return the least value of the sub-group.")
+subgroup_max = _together(ops.SubGroup.MAX, "Return the greatest value of the sub-group.")
+subgroup_and = _together(ops.SubGroup.AND, "Return the bits that all values of the sub-group have.")
+subgroup_or = _together(ops.SubGroup.OR, "Return the bits that any value of the sub-group has.")
+subgroup_xor = _together(ops.SubGroup.XOR, "Return the exclusive or over the sub-group.")
+subgroup_inclusive_add = _together(ops.SubGroup.INCLUSIVE_ADD, "Return the sum up to and with this lane.")
+subgroup_exclusive_add = _together(ops.SubGroup.EXCLUSIVE_ADD, "Return the sum before this lane.")
+subgroup_all = _together(ops.SubGroup.ALL, "Return whether it holds for the whole sub-group.")
+subgroup_any = _together(ops.SubGroup.ANY, "Return whether it holds for any of the sub-group.")
+
+
+def subgroup_broadcast(value: Any, lane: Any = 0) -> Any:
+    """Return the value of one lane, which is the same for the whole sub-group."""
+    return _item("subgroup_broadcast").exchange(ops.SubGroup.BROADCAST, value, lambda _: int(lane))
+
+
+def shuffle(value: Any, lane: Any) -> Any:
+    """Return the value of another lane; one's own where there is no such lane."""
+    return _item("shuffle").exchange(ops.SubGroup.SHUFFLE, value, lambda _: int(lane))
+
+
+def shuffle_xor(value: Any, mask: Any) -> Any:
+    """Return the value of the lane whose number is this one's with the bits of a mask turned."""
+    return _item("shuffle_xor").exchange(ops.SubGroup.SHUFFLE, value, lambda own: own ^ int(mask))
+
+
+def shuffle_up(value: Any, distance: Any) -> Any:
+    """Return the value of the lane so far below; one's own where there is none."""
+    return _item("shuffle_up").exchange(ops.SubGroup.SHUFFLE, value, lambda own: own - int(distance))
+
+
+def shuffle_down(value: Any, distance: Any) -> Any:
+    """Return the value of the lane so far above; one's own where there is none."""
+    return _item("shuffle_down").exchange(ops.SubGroup.SHUFFLE, value, lambda own: own + int(distance))
+
+
 def _known(order: str, scope: str) -> None:
     """Check the words; the oracle runs one work-item at a time, so every order holds."""
     ops.Order(order), ops.Scope(scope)
@@ -176,6 +245,29 @@ IDS: dict[object, ops.Id] = {
     group_id: ops.Id.GROUP_ID,
     group_size: ops.Id.GROUP_SIZE,
     num_groups: ops.Id.NUM_GROUPS,
+}
+#: Ids of sub-groups take no dimension.
+SUBGROUP_IDS: dict[object, ops.Id] = {
+    lane_id: ops.Id.LANE_ID,
+    subgroup_id: ops.Id.SUBGROUP_ID,
+    subgroup_size: ops.Id.SUBGROUP_SIZE,
+}
+TOGETHER: dict[object, ops.SubGroup] = {
+    subgroup_add: ops.SubGroup.ADD,
+    subgroup_min: ops.SubGroup.MIN,
+    subgroup_max: ops.SubGroup.MAX,
+    subgroup_and: ops.SubGroup.AND,
+    subgroup_or: ops.SubGroup.OR,
+    subgroup_xor: ops.SubGroup.XOR,
+    subgroup_inclusive_add: ops.SubGroup.INCLUSIVE_ADD,
+    subgroup_exclusive_add: ops.SubGroup.EXCLUSIVE_ADD,
+    subgroup_all: ops.SubGroup.ALL,
+    subgroup_any: ops.SubGroup.ANY,
+    subgroup_broadcast: ops.SubGroup.BROADCAST,
+    shuffle: ops.SubGroup.SHUFFLE,
+    shuffle_xor: ops.SubGroup.SHUFFLE,
+    shuffle_up: ops.SubGroup.SHUFFLE,
+    shuffle_down: ops.SubGroup.SHUFFLE,
 }
 ATOMICS: dict[object, ops.AtomicOp] = {
     atomic_add: ops.AtomicOp.ADD,

@@ -17,6 +17,7 @@ from typing import Any
 
 from atoll.ir import BF16, BOOL, F16, F32, F64, Kernel, Scalar, nodes, ops
 from atoll.ir.ops import AtomicOp, Binary, Cast, Compare, Math, Unary
+from atoll.ir.subgroups import emulated
 
 Number = bool | int | float
 Size = tuple[int, int, int]
@@ -44,6 +45,7 @@ def evaluate(
     domain: Size | None = None,
 ) -> None:
     """Run a kernel; views are changed in place. Groups run one after another, dimension 0 fastest."""
+    kernel = emulated(kernel, group)
     for z, y, x in product(*(range(count) for count in reversed(groups))):
         _run_group(kernel, arguments, groups, group, (x, y, z), domain)
 

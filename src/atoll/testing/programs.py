@@ -337,6 +337,99 @@ add_wrap(num_groups.0, mul_wrap(group_size.1, i32:10))))
 }
 """
 
+#: Every operation of a sub-group, in terms that hold for every size of one; the last row is a fence.
+_SUBGROUPS = """kir 1
+
+kernel subgroups(x: view<i32, 1>, out: view<i64, 1>) group(64, 1, 1) {
+  local i: i32
+  local v: i32
+  local size: i32
+  local lane: i32
+  local good: i32
+  local add: i32
+  local inclusive_add: i32
+  local exclusive_add: f32
+  local min: i32
+  local max: i32
+  local broadcast: i32
+  local any: bool
+  local all: bool
+  local or: u32
+  local and: u32
+  local xor: u32
+  local max_2: f64
+  local add_2: i64
+  local t: i64
+  local t_2: i32
+  local shuffle: i64
+  local t_3: i32
+  local shuffle_2: i32
+  local other: i32
+  local inclusive_add_2: i64
+  local exclusive_add_2: i64
+  local total: i64
+  %i = global_id.0
+  %v = x[sext.i64(%i)]
+  %size = subgroup_size.0
+  %lane = lane_id.0
+  %good = i32:0
+  subgroup add i32:1 -> %add
+  if eq(%add, %size) {
+    %good = add_wrap(%good, i32:1)
+  }
+  subgroup inclusive_add i32:1 -> %inclusive_add
+  if eq(%inclusive_add, add_wrap(%lane, i32:1)) {
+    %good = add_wrap(%good, i32:2)
+  }
+  subgroup exclusive_add f32:1.0 -> %exclusive_add
+  if eq(%exclusive_add, sitof.f32(%lane)) {
+    %good = add_wrap(%good, i32:4)
+  }
+  subgroup min %lane -> %min
+  subgroup max %lane -> %max
+  if and(eq(%min, i32:0), eq(%max, sub_wrap(%size, i32:1))) {
+    %good = add_wrap(%good, i32:8)
+  }
+  subgroup broadcast mul_wrap(subgroup_id.0, i32:1000), sub_wrap(%size, i32:1) -> %broadcast
+  if eq(%broadcast, mul_wrap(subgroup_id.0, i32:1000)) {
+    %good = add_wrap(%good, i32:16)
+  }
+  subgroup any eq(%lane, sub_wrap(%size, i32:1)) -> %any
+  subgroup all gt(%lane, i32:0) -> %all
+  if ne(%any, %all) {
+    %good = add_wrap(%good, i32:32)
+  }
+  subgroup or sign.u32(%lane) -> %or
+  subgroup and sign.u32(%lane) -> %and
+  if eq(add_wrap(%or, %and), sign.u32(sub_wrap(%size, i32:1))) {
+    %good = add_wrap(%good, i32:64)
+  }
+  subgroup xor u32:1 -> %xor
+  if eq(%xor, sign.u32(rem_floor(%size, i32:2))) {
+    %good = add_wrap(%good, i32:128)
+  }
+  subgroup max sitof.f64(%lane) -> %max_2
+  subgroup add shl(i64:1, i64:40) -> %add_2
+  if and(eq(%max_2, sitof.f64(sub_wrap(%size, i32:1))), eq(%add_2, shl(sext.i64(%size), i64:40))) {
+    %good = add_wrap(%good, i32:256)
+  }
+  %t = shl(sext.i64(%lane), i64:33)
+  %t_2 = sub_wrap(sub_wrap(%size, i32:1), %lane)
+  subgroup shuffle %t, select(and(ge(%t_2, i32:0), lt(%t_2, subgroup_size.0)), %t_2, lane_id.0) -> %shuffle
+  if eq(%shuffle, shl(sext.i64(sub_wrap(sub_wrap(%size, i32:1), %lane)), i64:33)) {
+    %good = add_wrap(%good, i32:512)
+  }
+  %t_3 = sub_wrap(lane_id.0, %size)
+  subgroup shuffle %v, select(and(ge(%t_3, i32:0), lt(%t_3, subgroup_size.0)), %t_3, lane_id.0) -> %shuffle_2
+  %other = %shuffle_2
+  subgroup inclusive_add sext.i64(%v) -> %inclusive_add_2
+  subgroup exclusive_add sext.i64(%v) -> %exclusive_add_2
+  %total = sub_wrap(%inclusive_add_2, %exclusive_add_2)
+  fence work_group
+  out[sext.i64(%i)] = add_wrap(add_wrap(mul_wrap(sext.i64(%good), i64:1000000), sext.i64(%other)), %total)
+}
+"""
+
 
 @cache
 def _module(text: str) -> Module:
@@ -452,6 +545,11 @@ def _written() -> list[Program]:
             name="shared_atomics", about="atomics on shared memory", module=_module(_SHARED_ATOMICS),
             groups=(2, 1, 1), group=(32, 1, 1),
             arguments=lambda: {"x": ints(*noise[:64]), "out": ints(*[0] * 8)},
+        ),
+        Program(
+            name="subgroups", about="what a sub-group does together, and a fence", module=_module(_SUBGROUPS),
+            groups=(2, 1, 1), group=(64, 1, 1),
+            arguments=lambda: {"x": ints(*noise), "out": ints(*[0] * 128)},
         ),
         Program(
             name="batched", about="ids in three dimensions", module=_module(_BATCHED), groups=(2, 3, 2),

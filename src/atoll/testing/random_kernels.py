@@ -277,7 +277,7 @@ class _Maker:
         if scalar == I32 and kind < 0.6:
             return nodes.Param("n", I32)
         if scalar == I32 and kind < 0.7:
-            return nodes.Builtin(self.draw.choice(list(ops.Id)), 0)
+            return nodes.Builtin(self.draw.choice([op for op in ops.Id if op not in ops.SUBGROUP_IDS]), 0)
         if scalar == I32 and kind < 0.8 and loads:
             return nodes.Load("x", (self.place(first),), I32)
         if scalar == F32:

@@ -288,7 +288,7 @@ class CpuFunction(LlvmFunction):
             case ops.Id.GLOBAL_ID:
                 first = self.core(Core.MUL, I32, self.at[dimension], self.sizes[dimension])
                 return self.core(Core.ADD, I32, first, self._local_id(dimension))
-        assert_never(op)
+        raise AssertionError(f"{op} is emulated")
 
     def _local_id(self, dimension: int) -> str:
         if not self.job.waits:

@@ -273,6 +273,10 @@ class CpuPrinter(CPrinter):
         """Never asked: a barrier ends a segment."""
         raise AssertionError("a barrier inside a segment")
 
+    def fence(self, _scope: ops.Scope) -> None:
+        """Order memory between threads."""
+        self.line("__atomic_thread_fence(__ATOMIC_ACQ_REL);")
+
     def builtin(self, op: ops.Id, dimension: int) -> str:
         """Return an id from the counters of the loops."""
         match op:
@@ -286,7 +290,7 @@ class CpuPrinter(CPrinter):
                 return f"((int32_t){self._local_id(dimension)})"
             case ops.Id.GLOBAL_ID:
                 return f"((int32_t)(g{dimension} * w{dimension} + {self._local_id(dimension)}))"
-        assert_never(op)
+        raise AssertionError(f"{op} is emulated")
 
     def _local_id(self, dimension: int) -> str:
         if not self.job.waits:

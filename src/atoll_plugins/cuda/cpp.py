@@ -7,6 +7,7 @@ from atoll.ir import Module
 from atoll.plugin import Emitted, Target
 from atoll_plugins.cuda.emitter import PtxEmitter
 from atoll_plugins.cuda.printer import CudaPrinter
+from atoll_plugins.cuda.ptxtext import WARP
 from atoll_plugins.formats.emission import Group, lacks_nothing, prepare
 
 
@@ -29,7 +30,7 @@ class CudaCppEmitter:
 
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as CUDA C++."""
-        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing)
+        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing, subgroups=WARP)
         return Emitted(
             target=target,
             stage=self.stage,

@@ -10,7 +10,7 @@ from atoll.ir import F64, Module, nodes
 from atoll.ir.ops import Math
 from atoll.plugin import Emitted, Target
 from atoll_plugins.cuda.ptxfunction import Function
-from atoll_plugins.cuda.ptxtext import LEAST_ARCH, arch_level, least_isa
+from atoll_plugins.cuda.ptxtext import LEAST_ARCH, WARP, arch_level, least_isa
 from atoll_plugins.formats.emission import Group, Node, cannot_emit, prepare
 from atoll_plugins.formats.maths32 import OFFERED
 
@@ -42,7 +42,7 @@ class PtxEmitter:
         level = arch_level(target.arch)
         if level is None or level < LEAST_ARCH:
             raise cannot_emit(str(target), f"sm_{LEAST_ARCH} and newer")
-        job = prepare(module, kernel, target, group, fixed=False, lacks=_lacks)
+        job = prepare(module, kernel, target, group, fixed=False, lacks=_lacks, subgroups=WARP)
         major, minor = least_isa(target.arch)
         head = ["// Made by Atoll from KIR: launch ABI 1, no contraction.", f".version {major}.{minor}"]
         head += [f".target {target.arch}", ".address_size 64", ""]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from atoll.ir import F32, F64, Scalar, nodes, ops
 from atoll.ir.module import SharedArray
 from atoll.ir.ops import AtomicOp, Binary, Math, Order
+from atoll.ir.subgroups import combine
+from atoll_plugins.cuda.ptxtext import WARP
 from atoll_plugins.formats.cdialect import Dialect
 from atoll_plugins.formats.cgpu import GpuPrinter
 from atoll_plugins.formats.chelpers import helper_name
@@ -60,6 +62,8 @@ static __device__ inline unsigned short atoll_narrow_f16(float a)
 )  # fmt: skip
 
 _AXES = "xyz"
+_ALL = "0xffffffffu"
+_ITEM = "(int)(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z))"
 _FENCES = {
     ops.Scope.SUB_GROUP: "__threadfence_block", ops.Scope.WORK_GROUP: "__threadfence_block",
     ops.Scope.DEVICE: "__threadfence",
@@ -104,13 +108,29 @@ class CudaPrinter(GpuPrinter):
         found = {
             ops.Id.GLOBAL_ID: self.global_id(dimension), ops.Id.LOCAL_ID: f"threadIdx.{at}",
             ops.Id.GROUP_ID: f"blockIdx.{at}", ops.Id.GROUP_SIZE: f"blockDim.{at}",
-            ops.Id.NUM_GROUPS: f"gridDim.{at}",
+            ops.Id.NUM_GROUPS: f"gridDim.{at}", ops.Id.SUBGROUP_SIZE: f"{WARP}",
+            ops.Id.LANE_ID: f"({_ITEM} % {WARP})", ops.Id.SUBGROUP_ID: f"({_ITEM} / {WARP})",
         }  # fmt: skip
         return f"((int){found[op]})"
 
     def barrier(self) -> None:
         """Wait; it orders both memories of the block."""
         self.line("__syncthreads();")
+
+    def fence(self, scope: ops.Scope) -> None:
+        """Order memory for the block or the device."""
+        self.line(f"{_FENCES[scope]}();")
+
+    def subgroup(self, stmt: nodes.SubGroup) -> str:
+        """Return a call of the warp's functions, or of a helper that repeats one."""
+        value, scalar = self.expression(stmt.value), stmt.value.type
+        if stmt.lane is not None:
+            return f"__shfl_sync({_ALL}, {value}, {self.expression(stmt.lane)})"
+        if stmt.op in ops.VOTES:
+            return f"(__{stmt.op}_sync({_ALL}, {value}) != 0)"
+        name = helper_name(f"subgroup_{stmt.op}", scalar)
+        helper = _subgroup_helper(self, stmt.op, scalar, name)
+        return self.call(helper, (f"subgroup_{stmt.op}", scalar), value)
 
     def atomic(self, stmt: nodes.Atomic, address: str) -> str:
         """Return a call of a helper with fences around the atomic."""
@@ -121,6 +141,36 @@ class CudaPrinter(GpuPrinter):
             operands.insert(1, self.expression(stmt.expected))
         helper = _atomic_helper(stmt, kind, scalar, helper_name(operation, scalar))
         return self.call(helper, (operation, scalar), *operands)
+
+
+def _subgroup_helper(printer: CudaPrinter, op: ops.SubGroup, scalar: Scalar, name: str) -> str:
+    """Return a function that combines the values of a warp: pair by pair, or of a scan, step by step."""
+    kind = printer.dialect.value(scalar)
+    both = nodes.Binary(combine(op, scalar), nodes.Local("sum", scalar), nodes.Local("other", scalar))
+    text = printer.expression(both)
+    if op in ops.SCANS:
+        shift = f"__shfl_up_sync({_ALL}, l_sum, step)"
+        guard = f"if ({_ITEM} % {WARP} >= step) "
+        loop = f"for (int step = 1; step < {WARP}; step *= 2)"
+    else:
+        shift, guard = f"__shfl_xor_sync({_ALL}, l_sum, step)", ""
+        loop = f"for (int step = {WARP // 2}; step > 0; step /= 2)"
+    lines = [
+        f"static __device__ inline {kind} {name}({kind} l_sum)",
+        "{",
+        f"  {loop} {{",
+        f"    const {kind} l_other = {shift};",
+        f"    {guard}l_sum = {text};",
+        "  }",
+    ]
+    if op is ops.SubGroup.EXCLUSIVE_ADD:
+        lines += [
+            f"  const {kind} before = __shfl_up_sync({_ALL}, l_sum, 1);",
+            f"  return {_ITEM} % {WARP} ? before : 0;",
+            "}",
+        ]
+        return "\n".join(lines)
+    return "\n".join([*lines, "  return l_sum;", "}"])
 
 
 def _atomic_helper(stmt: nodes.Atomic, kind: str, scalar: Scalar, name: str) -> str:

@@ -13,6 +13,7 @@ from atoll.ir import BF16, BOOL, F32, I32, I64, SCALARS, U32, U64, Scalar, nodes
 from atoll.ir.module import PrivateArray, SharedArray
 from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import expressions
+from atoll_plugins.cuda import warp
 from atoll_plugins.cuda.ptxtext import PtxFunction, arch_level, float_literal
 from atoll_plugins.formats import maths32
 from atoll_plugins.formats.core import Core
@@ -268,6 +269,8 @@ class Function(Lowering[str]):
             case ops.Id.GLOBAL_ID:
                 parts = [self.builtin(part, dimension) for part in (ops.Id.GROUP_ID, ops.Id.GROUP_SIZE)]
                 return self.put("b32", "mad.lo.s32", *parts, self.builtin(ops.Id.LOCAL_ID, dimension))
+            case ops.Id.LANE_ID | ops.Id.SUBGROUP_ID | ops.Id.SUBGROUP_SIZE:
+                return warp.builtin(self, op)
         assert_never(op)
 
     # --- memory ---
@@ -323,12 +326,23 @@ class Function(Lowering[str]):
                 self.out.branch(self.loops[-1][1])
             case nodes.Return():
                 self.out.line("ret")
-            case nodes.Barrier():
-                self.out.line("bar.sync 0")
+            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup():
+                self._together(stmt)
             case nodes.Atomic():
                 self._atomic(stmt)
             case _:
                 assert_never(stmt)
+
+    def _together(self, stmt: nodes.Barrier | nodes.Fence | nodes.SubGroup) -> None:
+        match stmt:
+            case nodes.Barrier():
+                self.out.line("bar.sync 0")
+            case nodes.Fence():
+                self.out.line(f"fence.acq_rel.{_SCOPES[stmt.scope]}")
+            case nodes.SubGroup():
+                result = warp.operation(self, stmt)
+                kind = kind_of(wide(self.scalars[stmt.result]))
+                self.out.line(f"mov.{kind} {self.locals[stmt.result]}, {result}")
 
     def _if(self, stmt: nodes.If) -> None:
         other, end = self.out.label("else"), self.out.label("endif")

@@ -24,6 +24,8 @@ _FIRST_ISA = {
 }  # fmt: skip
 _ARCH = re.compile(r"sm_(\d{2,4})[af]?")
 LEAST_ARCH = 70
+#: The work-items of a warp, on every architecture.
+WARP = 32
 _NEWEST_ISA = (9, 0)
 
 

@@ -65,6 +65,14 @@ class CPrinter(ABC):
         """Print a barrier."""
 
     @abstractmethod
+    def fence(self, scope: ops.Scope) -> None:
+        """Print a fence that orders what stands before it with what follows."""
+
+    def subgroup(self, stmt: nodes.SubGroup) -> str:
+        """Return an operation of a sub-group as an expression; where there are none it is emulated before."""
+        raise AssertionError(f"{stmt.op} of a sub-group on {self.dialect.name}")
+
+    @abstractmethod
     def leave(self) -> None:
         """Print the end of this work-item."""
 
@@ -266,8 +274,8 @@ class CPrinter(ABC):
                 self.line(f"goto {self._steps[-1]};" if self._steps[-1] else "continue;")
             case nodes.Return():
                 self.leave()
-            case nodes.Barrier():
-                self.barrier()
+            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup():
+                self.together(stmt)
             case nodes.Atomic():
                 text = self.atomic(stmt, f"&{self.element(stmt.base, stmt.indices)}")
                 self.line(
@@ -275,6 +283,16 @@ class CPrinter(ABC):
                 )
             case _:
                 assert_never(stmt)
+
+    def together(self, stmt: nodes.Barrier | nodes.Fence | nodes.SubGroup) -> None:
+        """Print what work-items do together."""
+        match stmt:
+            case nodes.Barrier():
+                self.barrier()
+            case nodes.Fence():
+                self.fence(stmt.scope)
+            case nodes.SubGroup():
+                self.line(f"{self.local(stmt.result)} = {bare(self.subgroup(stmt))};")
 
     def loop(self, stmt: nodes.Loop) -> None:
         """Print a loop; `continue` goes to the step by a label where there is a step."""

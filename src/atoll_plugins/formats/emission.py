@@ -7,13 +7,14 @@ what it lacks is refused at once with all places. The result is a :class:`Job`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import CompileError
 from atoll.ir import Kernel, LaunchLayout, Module, has_barrier, layout, nodes
 from atoll.ir.module import LocalVariable, Parameter, PrivateArray, SharedArray
-from atoll.ir.walk import expressions, statements, values
+from atoll.ir.subgroups import emulated
+from atoll.ir.walk import expressions, has_subgroups, statements, values
 from atoll.plugin import Target
 
 Group = tuple[int, int, int]
@@ -48,7 +49,16 @@ class Job:
     waits: bool
 
 
-def prepare(module: Module, name: str, target: Target, group: Group, *, fixed: bool, lacks: Lacks) -> Job:
+def prepare(
+    module: Module,
+    name: str,
+    target: Target,
+    group: Group,
+    *,
+    fixed: bool,
+    lacks: Lacks,
+    subgroups: int | None = None,
+) -> Job:
     """Return the job of emitting a kernel.
 
     Args:
@@ -58,6 +68,8 @@ def prepare(module: Module, name: str, target: Target, group: Group, *, fixed: b
         group: The size asked for, or zeros.
         fixed: Whether the target needs the size for every kernel, not only for one with a barrier.
         lacks: What the target lacks.
+        subgroups: The size of a sub-group that a group has to be full of; 1 where the device says it at
+            run time. None where the target has no sub-groups, and they are emulated.
 
     Raises:
         CompileError: Where there is no such kernel, no usable size, or where the target lacks something.
@@ -72,10 +84,16 @@ def prepare(module: Module, name: str, target: Target, group: Group, *, fixed: b
     reason = _group_fault(kernel, group, size, needed=fixed or waits)
     if reason:
         faults.append(_group_diagnostic(kernel, target, reason))
+    if not reason and subgroups and has_subgroups(kernel) and size[0] * size[1] * size[2] % subgroups:
+        faults.append(_not_full(kernel, target, size, subgroups))
     if faults:
         raise CompileError(*faults)
     used = size if fixed or waits else NO_GROUP
-    return Job(kernel=kernel, target=target, layout=layout(kernel, used), group=used, waits=waits)
+    found = layout(kernel, used)
+    if subgroups is None and has_subgroups(kernel):
+        kernel = emulated(kernel, size)
+        found = replace(found, shared_bytes=layout(kernel, used).shared_bytes)
+    return Job(kernel=kernel, target=target, layout=found, group=used, waits=waits)
 
 
 def _no_kernel(module: Module, name: str) -> Diagnostic:
@@ -113,6 +131,16 @@ def _lack(kernel: Kernel, target: Target, reason: str, span: Span | None) -> Dia
         span=span,
         notes=(f"kernel: {kernel.name}", f"target: {target}"),
         hint="use another operation or type here, or leave this target out of the set",
+    )
+
+
+def _not_full(kernel: Kernel, target: Target, size: Group, subgroups: int) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0782",
+        message=f"no code for `{kernel.name}` without a usable work-group size",
+        span=kernel.span,
+        notes=(f"target: {target}", f"reason: {size} is not whole sub-groups of {subgroups} work-items"),
+        hint=f"state a multiple of {subgroups} in the launch contract: `@kernel(block=256)`",
     )
 
 

@@ -198,19 +198,24 @@ class Lowering(ABC, Generic[V]):
 
     def binary(self, expr: nodes.Binary) -> V:
         """Apply an operation on two operands."""
-        scalar, held = expr.type, wide(expr.type)
+        scalar = expr.type
         left, right = self.expression(expr.left), self.expression(expr.right)
         if is_narrow_float(scalar):
             return narrow.binary(self, expr, left, right)
-        if expr.op in DIRECT:
-            return self.fit(scalar, self.core(DIRECT[expr.op], held, left, right))
-        if expr.op in _EXTREMES:
-            order = Compare.LT if expr.op in _LEAST else Compare.GT
-            return self.select(held, self.compare(order, held, right, left), right, left)
+        if expr.op in DIRECT or expr.op in _EXTREMES:
+            return self.combined(expr.op, scalar, left, right)
         known = int(expr.right.value) if isinstance(expr.right, nodes.Const) else None
         if expr.op in (Binary.SHL, Binary.SHR):
             return self.fit(scalar, self.shift(expr.op, scalar, left, right, known))
         return self.fit(scalar, self.divide(expr.op, scalar, left, right, known))
+
+    def combined(self, op: Binary, scalar: Scalar, left: V, right: V) -> V:
+        """Apply an operation of the core, a minimum or a maximum, to values of a wide form."""
+        held = wide(scalar)
+        if op in DIRECT:
+            return self.fit(scalar, self.core(DIRECT[op], held, left, right))
+        order = Compare.LT if op in _LEAST else Compare.GT
+        return self.select(held, self.compare(order, held, right, left), right, left)
 
     def shift(self, op: Binary, scalar: Scalar, left: V, right: V, known: int | None) -> V:
         """Shift; a count outside the width gives zero, or the sign's fill."""

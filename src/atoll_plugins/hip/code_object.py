@@ -51,7 +51,7 @@ class CodeObjectEmitter:
         """Return one kernel as a relocatable object."""
         if target.arch not in ARCHS:
             raise cannot_emit(str(target), ", ".join(ARCHS))
-        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_maths)
+        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_maths, subgroups=1)
         if installed() is None:
             raise CompileError(_no_llvm(target))
         try:

@@ -15,6 +15,7 @@ from atoll_plugins.formats import maths32
 from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import MOST_ITEMS, Job
 from atoll_plugins.formats.lowering import wide
+from atoll_plugins.hip import wavefront
 from atoll_plugins.llvm.function import LlvmFunction, memory_type, value_type
 
 _AXES = "xyz"
@@ -158,7 +159,13 @@ class AmdFunction(LlvmFunction):
                     Core.MUL, I32, self.builtin(ops.Id.GROUP_ID, dimension), self._group_size(dimension)
                 )
                 return self.core(Core.ADD, I32, first, self.builtin(ops.Id.LOCAL_ID, dimension))
+            case ops.Id.SUBGROUP_SIZE | ops.Id.LANE_ID | ops.Id.SUBGROUP_ID:
+                return wavefront.builtin(self, op)
         assert_never(op)
+
+    def subgroup(self, stmt: nodes.SubGroup) -> str:
+        """Do an operation of a wavefront."""
+        return wavefront.operation(self, stmt)
 
     def _group_size(self, dimension: int) -> str:
         if any(self.job.group):

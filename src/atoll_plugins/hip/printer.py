@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 
-from atoll.ir import F64, nodes, ops
+from atoll.ir import BOOL, F64, Scalar, nodes, ops
 from atoll.ir.module import SharedArray
 from atoll.ir.ops import AtomicOp, Math, Order
+from atoll.ir.subgroups import combine
 from atoll_plugins.formats.cdialect import Dialect
 from atoll_plugins.formats.cgpu import GpuPrinter
+from atoll_plugins.formats.chelpers import helper_name
 from atoll_plugins.formats.cplusplus import BIT_CAST, LONG, TYPES
 from atoll_plugins.formats.emission import Job
 
@@ -53,6 +55,9 @@ HIP_CPP = Dialect(
 
 _OCML = re.compile(r"__ocml_([a-z0-9]+)_(f32|f64)")
 _AXES = "xyz"
+_SIZE = "__builtin_amdgcn_wavefrontsize()"
+_LANE = "(int)__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u))"
+_FENCES = {ops.Scope.SUB_GROUP: "wavefront", ops.Scope.WORK_GROUP: "workgroup", ops.Scope.DEVICE: "agent"}
 _ORDERS = {
     Order.RELAXED: "__ATOMIC_RELAXED", Order.ACQUIRE: "__ATOMIC_ACQUIRE",
     Order.RELEASE: "__ATOMIC_RELEASE", Order.ACQ_REL: "__ATOMIC_ACQ_REL",
@@ -123,7 +128,55 @@ class HipPrinter(GpuPrinter):
                 found = self._id("workgroup_id", dimension)
             case ops.Id.GROUP_SIZE:
                 found = self._id("workgroup_size", dimension)
+            case ops.Id.SUBGROUP_SIZE:
+                found = _SIZE
+            case ops.Id.LANE_ID:
+                found = f"({self._item()} % {_SIZE})"
+            case ops.Id.SUBGROUP_ID:
+                found = f"({self._item()} / {_SIZE})"
         return f"((int){found})"
+
+    def _item(self) -> str:
+        """Return the work-item's number in its group, dimension 0 fastest."""
+        ids = [self._id("workitem_id", axis) for axis in range(3)]
+        width, height = (self._id("workgroup_size", axis) for axis in range(2))
+        return f"({ids[0]} + {width} * ({ids[1]} + {height} * {ids[2]}))"
+
+    def fence(self, scope: ops.Scope) -> None:
+        """Order memory as the scope sees it."""
+        self.line(f'__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "{_FENCES[scope]}");')
+
+    def subgroup(self, stmt: nodes.SubGroup) -> str:
+        """Return a call of a helper over the one exchange of the hardware."""
+        value, scalar = self.expression(stmt.value), stmt.value.type
+        operands = [value] if stmt.lane is None else [value, self.expression(stmt.lane)]
+        shuffle = self._shuffle(scalar)
+        if stmt.lane is not None:
+            return f"{shuffle}({', '.join(operands)})"
+        name = helper_name(f"subgroup_{stmt.op}", scalar)
+        both = nodes.Binary(
+            combine(stmt.op, scalar), nodes.Local("sum", scalar), nodes.Local("other", scalar)
+        )
+        text = _subgroup_helper(stmt.op, self.dialect.value(scalar), name, shuffle, self.expression(both))
+        return self.call(text, (f"subgroup_{stmt.op}", scalar), *operands)
+
+    def _shuffle(self, scalar: Scalar) -> str:
+        """Return the name of the function that takes a value from a lane, word by word."""
+        kind, name = self.dialect.value(scalar), helper_name("exchange", scalar)
+        if scalar.bits == 64:
+            parts = ["  const unsigned long long bits = __builtin_bit_cast(unsigned long long, value);"]
+            words = ("(int)bits", "(int)(bits >> 32)")
+            low, high = (f"(unsigned int)__builtin_amdgcn_ds_bpermute(lane * 4, {word})" for word in words)
+            parts += [f"  const unsigned long long both = {low} | (unsigned long long){high} << 32;"]
+            parts += [f"  return __builtin_bit_cast({kind}, both);"]
+        elif scalar == BOOL:
+            parts = ["  return __builtin_amdgcn_ds_bpermute(lane * 4, (int)value) != 0;"]
+        else:
+            word = "__builtin_amdgcn_ds_bpermute(lane * 4, __builtin_bit_cast(int, value))"
+            parts = [f"  return __builtin_bit_cast({kind}, {word});"]
+        lines = [f"{_DEVICE} {kind} {name}({kind} value, int lane)", "{", *parts, "}"]
+        self.helpers[name] = "\n".join(lines)
+        return name
 
     def barrier(self) -> None:
         """Wait, and order both memories of the group."""
@@ -151,3 +204,28 @@ class HipPrinter(GpuPrinter):
         )
         expected = self.expression(stmt.expected)
         return self.call(helper, (operation, stmt.value.type), address, expected, value)
+
+
+def _subgroup_helper(op: ops.SubGroup, kind: str, name: str, shuffle: str, both: str) -> str:
+    """Return a function that combines the values of a wavefront: pair by pair, or of a scan, step by step."""
+    lines = [
+        f"{_DEVICE} {kind} {name}({kind} l_sum)",
+        "{",
+        f"  const int size = (int){_SIZE}, lane = {_LANE};",
+        "  for (int step = 1; step < size; step *= 2) {",
+    ]
+    if op in ops.SCANS:
+        lines += [
+            f"    const {kind} l_other = {shuffle}(l_sum, lane >= step ? lane - step : lane);",
+            f"    if (lane >= step) l_sum = {both};",
+        ]
+    else:
+        lines += [f"    const {kind} l_other = {shuffle}(l_sum, lane ^ step);", f"    l_sum = {both};"]
+    if op is ops.SubGroup.EXCLUSIVE_ADD:
+        end = [
+            f"  const {kind} before = {shuffle}(l_sum, lane ? lane - 1 : 0);",
+            "  return lane ? before : 0;",
+        ]
+    else:
+        end = ["  return l_sum;"]
+    return "\n".join([*lines, "  }", *end, "}"])

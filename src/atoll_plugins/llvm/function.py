@@ -99,6 +99,10 @@ class LlvmFunction(Lowering[str]):
     def barrier(self) -> None:
         """Write a barrier."""
 
+    def subgroup(self, stmt: nodes.SubGroup) -> str:
+        """Do an operation of a sub-group; where there are none it is emulated before."""
+        raise AssertionError(f"{stmt.op} of a sub-group")
+
     @abstractmethod
     def leave(self) -> None:
         """Write the end of this work-item: a terminator."""
@@ -304,6 +308,10 @@ class LlvmFunction(Lowering[str]):
                 self.barrier()
             case nodes.Atomic():
                 self._atomic(stmt)
+            case nodes.Fence():
+                self.line(f"fence {self.scope(stmt.scope)}acq_rel")
+            case nodes.SubGroup():
+                self.assign(stmt.result, self.subgroup(stmt))
             case _:
                 assert_never(stmt)
         return isinstance(stmt, nodes.Break | nodes.Continue | nodes.Return)

@@ -107,6 +107,10 @@ class OpenClPrinter(GpuPrinter):
         """Order both memories of the group."""
         self.line(f"barrier({_FENCES});")
 
+    def fence(self, _scope: ops.Scope) -> None:
+        """Order both memories; OpenCL 1.2 knows no wider scope than what its devices do."""
+        self.line(f"mem_fence({_FENCES});")
+
     def builtin(self, op: ops.Id, dimension: int) -> str:
         """Ask for an id."""
         return f"((int){_IDS[op]}({dimension}))"

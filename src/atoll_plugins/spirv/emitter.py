@@ -41,7 +41,7 @@ class SpirvEmitter:
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as a SPIR-V module."""
         version = _version(target)
-        job = prepare(module, kernel, target, group, fixed=True, lacks=_lacks)
+        job = prepare(module, kernel, target, group, fixed=True, lacks=_lacks, subgroups=1)
         assembler = Assembler(version)
         Function(job, assembler).write()
         names = [capability.name for capability in assembler.capabilities]

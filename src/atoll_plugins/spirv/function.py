@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from atoll.ir import BOOL, I32, I64, U32, U64, Scalar, nodes, ops
+from atoll.ir import BOOL, I32, I64, U32, U64, Kind, Scalar, nodes, ops
 from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import all_expressions, expressions
 from atoll_plugins.formats.core import Core
@@ -19,7 +19,16 @@ from atoll_plugins.formats.places import Places
 from atoll_plugins.formats.powers import with_special_cases
 from atoll_plugins.spirv import resources
 from atoll_plugins.spirv.assembler import Assembler, literal_words
-from atoll_plugins.spirv.opcodes import Capability, Decoration, Glsl, Op, Scope, Semantics, StorageClass
+from atoll_plugins.spirv.opcodes import (
+    Capability,
+    Decoration,
+    Glsl,
+    GroupOperation,
+    Op,
+    Scope,
+    Semantics,
+    StorageClass,
+)
 
 _CORE = {
     Core.ADD: Op.IAdd, Core.SUB: Op.ISub, Core.MUL: Op.IMul, Core.AND: Op.BitwiseAnd,
@@ -81,6 +90,24 @@ _ATOMICS = {
     }.items()
     for signed, opcode in enumerate(pair)
 }  # fmt: skip
+_GROUP = {
+    ops.SubGroup.INCLUSIVE_ADD: GroupOperation.InclusiveScan,
+    ops.SubGroup.EXCLUSIVE_ADD: GroupOperation.ExclusiveScan,
+}
+_TOGETHER = {
+    (op, kind): opcode
+    for op, row in {
+        ops.SubGroup.ADD: (Op.GroupNonUniformIAdd, Op.GroupNonUniformIAdd, Op.GroupNonUniformFAdd),
+        ops.SubGroup.INCLUSIVE_ADD: (Op.GroupNonUniformIAdd, Op.GroupNonUniformIAdd, Op.GroupNonUniformFAdd),
+        ops.SubGroup.EXCLUSIVE_ADD: (Op.GroupNonUniformIAdd, Op.GroupNonUniformIAdd, Op.GroupNonUniformFAdd),
+        ops.SubGroup.MIN: (Op.GroupNonUniformSMin, Op.GroupNonUniformUMin, Op.GroupNonUniformFMin),
+        ops.SubGroup.MAX: (Op.GroupNonUniformSMax, Op.GroupNonUniformUMax, Op.GroupNonUniformFMax),
+        ops.SubGroup.AND: (Op.GroupNonUniformBitwiseAnd,) * 2,
+        ops.SubGroup.OR: (Op.GroupNonUniformBitwiseOr,) * 2,
+        ops.SubGroup.XOR: (Op.GroupNonUniformBitwiseXor,) * 2,
+    }.items()
+    for kind, opcode in zip((Kind.SIGNED, Kind.UNSIGNED, Kind.FLOAT), row, strict=False)
+}  # fmt: skip
 _BOTH_MEMORIES = Semantics.UniformMemory | Semantics.WorkgroupMemory
 
 
@@ -128,9 +155,9 @@ class Function(Lowering[int]):
         used = {item.op for item in all_expressions(self.job.kernel.body) if isinstance(item, nodes.Builtin)}
         if self.job.layout.has_domain:
             used.add(ops.Id.GLOBAL_ID)
-        vector = self.out.type(Op.TypeVector, self.types.integer(32), 3)
         for op in sorted(used - {ops.Id.GROUP_SIZE}):
-            self.ids[op] = self.out.value(Op.Load, vector, resources.id_variable(self.types, op))
+            kind = resources.id_type(self.types, op)
+            self.ids[op] = self.out.value(Op.Load, kind, resources.id_variable(self.types, op))
         needed = self._needed_fields()
         for number, item in enumerate(self.job.layout.fields):
             if item.path in needed:
@@ -273,6 +300,8 @@ class Function(Lowering[int]):
         """Return an id."""
         if op is ops.Id.GROUP_SIZE:
             return self.number(I32, self.job.group[dimension])
+        if op in ops.SUBGROUP_IDS:
+            return self.ids[op]
         return self.out.value(Op.CompositeExtract, self.types.integer(32), self.ids[op], dimension)
 
     # --- memory ---
@@ -342,8 +371,8 @@ class Function(Lowering[int]):
                 self.out.emit(Op.Branch, self.loops[-1][1])
             case nodes.Return():
                 self.out.emit(Op.Return)
-            case nodes.Barrier():
-                self._barrier()
+            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup():
+                self._together(stmt)
             case nodes.Atomic():
                 self._atomic(stmt)
             case _:
@@ -391,10 +420,31 @@ class Function(Lowering[int]):
         self.out.emit(Op.Branch, header)
         self._label(merge)
 
-    def _barrier(self) -> None:
-        group = self.types.word(Scope.Workgroup)
+    def _together(self, stmt: nodes.Barrier | nodes.Fence | nodes.SubGroup) -> None:
         memory = self.types.word(Semantics.AcquireRelease | _BOTH_MEMORIES)
-        self.out.emit(Op.ControlBarrier, group, group, memory)
+        match stmt:
+            case nodes.Barrier():
+                group = self.types.word(Scope.Workgroup)
+                self.out.emit(Op.ControlBarrier, group, group, memory)
+            case nodes.Fence():
+                self.out.emit(Op.MemoryBarrier, self.types.word(_SCOPES[stmt.scope]), memory)
+            case nodes.SubGroup():
+                self.out.emit(Op.Store, self.locals[stmt.result], self._subgroup(stmt))
+
+    def _subgroup(self, stmt: nodes.SubGroup) -> int:
+        """Do an operation of a sub-group; a broadcast of any lane is a shuffle."""
+        scalar, value = stmt.value.type, self.expression(stmt.value)
+        kind, scope = self.types.scalar(scalar), self.types.word(Scope.Subgroup)
+        if stmt.lane is not None:
+            self.out.capability(Capability.GroupNonUniformShuffle)
+            return self.out.value(Op.GroupNonUniformShuffle, kind, scope, value, self.expression(stmt.lane))
+        if stmt.op in ops.VOTES:
+            self.out.capability(Capability.GroupNonUniformVote)
+            vote = Op.GroupNonUniformAll if stmt.op is ops.SubGroup.ALL else Op.GroupNonUniformAny
+            return self.out.value(vote, kind, scope, value)
+        self.out.capability(Capability.GroupNonUniformArithmetic)
+        opcode = _TOGETHER[stmt.op, scalar.kind]
+        return self.out.value(opcode, kind, scope, _GROUP.get(stmt.op, GroupOperation.Reduce), value)
 
     # --- atomics ---
 

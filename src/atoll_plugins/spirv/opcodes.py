@@ -134,6 +134,28 @@ class Op(IntEnum):
     Return = 253
     ReturnValue = 254
     Unreachable = 255
+    GroupNonUniformAll = 334
+    GroupNonUniformAny = 335
+    GroupNonUniformShuffle = 345
+    GroupNonUniformIAdd = 349
+    GroupNonUniformFAdd = 350
+    GroupNonUniformSMin = 353
+    GroupNonUniformUMin = 354
+    GroupNonUniformFMin = 355
+    GroupNonUniformSMax = 356
+    GroupNonUniformUMax = 357
+    GroupNonUniformFMax = 358
+    GroupNonUniformBitwiseAnd = 359
+    GroupNonUniformBitwiseOr = 360
+    GroupNonUniformBitwiseXor = 361
+
+
+class GroupOperation(IntEnum):
+    """What a reduction of a sub-group gives (section 3.30)."""
+
+    Reduce = 0
+    InclusiveScan = 1
+    ExclusiveScan = 2
 
 
 class Capability(IntEnum):
@@ -146,6 +168,10 @@ class Capability(IntEnum):
     Int64Atomics = 12
     Int16 = 22
     Int8 = 39
+    GroupNonUniform = 61
+    GroupNonUniformVote = 62
+    GroupNonUniformArithmetic = 63
+    GroupNonUniformShuffle = 65
     StorageBuffer16BitAccess = 4433
     StorageBuffer8BitAccess = 4448
     SignedZeroInfNanPreserve = 4466
@@ -185,6 +211,9 @@ class BuiltIn(IntEnum):
     WorkgroupId = 26
     LocalInvocationId = 27
     GlobalInvocationId = 28
+    SubgroupSize = 36
+    SubgroupId = 40
+    SubgroupLocalInvocationId = 41
 
 
 class Scope(IntEnum):

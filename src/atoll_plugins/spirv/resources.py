@@ -23,6 +23,9 @@ _IDS = {
     ops.Id.LOCAL_ID: BuiltIn.LocalInvocationId,
     ops.Id.GROUP_ID: BuiltIn.WorkgroupId,
     ops.Id.NUM_GROUPS: BuiltIn.NumWorkgroups,
+    ops.Id.LANE_ID: BuiltIn.SubgroupLocalInvocationId,
+    ops.Id.SUBGROUP_ID: BuiltIn.SubgroupId,
+    ops.Id.SUBGROUP_SIZE: BuiltIn.SubgroupSize,
 }
 
 
@@ -189,8 +192,16 @@ def private(job: Job, types: Types) -> dict[str, Array]:
 
 
 def id_variable(types: Types, op: ops.Id) -> int:
-    """Declare the built-in variable of an id: three 32-bit words."""
+    """Declare the built-in variable of an id: :func:`id_type`."""
     assembler = types.assembler
-    variable = assembler.variable(StorageClass.Input, assembler.type(Op.TypeVector, types.integer(32), 3))
+    variable = assembler.variable(StorageClass.Input, id_type(types, op))
+    if op in ops.SUBGROUP_IDS:
+        assembler.capability(Capability.GroupNonUniform)
     assembler.decorate(variable, Decoration.BuiltIn, _IDS[op])
     return variable
+
+
+def id_type(types: Types, op: ops.Id) -> int:
+    """Return the type of an id: three 32-bit words, or one for those of a sub-group."""
+    word = types.integer(32)
+    return word if op in ops.SUBGROUP_IDS else types.assembler.type(Op.TypeVector, word, 3)

@@ -30,7 +30,7 @@ class SyclEmitter:
 
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as SYCL."""
-        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing)
+        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing, subgroups=1)
         printer = SyclPrinter(job)
         text = printer.text()
         return Emitted(

@@ -45,6 +45,14 @@ _METHODS = {
     ops.Id.GLOBAL_ID: "get_global_id", ops.Id.LOCAL_ID: "get_local_id", ops.Id.GROUP_ID: "get_group",
     ops.Id.GROUP_SIZE: "get_local_range", ops.Id.NUM_GROUPS: "get_group_range",
 }  # fmt: skip
+_OF_SUBGROUP = {
+    ops.Id.LANE_ID: "get_local_linear_id", ops.Id.SUBGROUP_ID: "get_group_linear_id",
+    ops.Id.SUBGROUP_SIZE: "get_local_linear_range",
+}  # fmt: skip
+_TOGETHER = {
+    ops.SubGroup.ADD: "plus", ops.SubGroup.MIN: "minimum", ops.SubGroup.MAX: "maximum",
+    ops.SubGroup.AND: "bit_and", ops.SubGroup.OR: "bit_or", ops.SubGroup.XOR: "bit_xor",
+}  # fmt: skip
 _FETCH = {
     AtomicOp.ADD: "fetch_add", AtomicOp.MIN: "fetch_min", AtomicOp.MAX: "fetch_max",
     AtomicOp.AND: "fetch_and", AtomicOp.OR: "fetch_or", AtomicOp.XOR: "fetch_xor",
@@ -102,7 +110,26 @@ class SyclPrinter(GpuPrinter):
 
     def builtin(self, op: ops.Id, dimension: int) -> str:
         """Ask for an id."""
+        if op in _OF_SUBGROUP:
+            return f"((std::int32_t)item.get_sub_group().{_OF_SUBGROUP[op]}())"
         return f"((std::int32_t)item.{_METHODS[op]}({2 - dimension}))"
+
+    def fence(self, scope: ops.Scope) -> None:
+        """Order memory as the scope sees it."""
+        place = f"sycl::memory_scope::{_SCOPES[scope]}"
+        self.line(f"sycl::atomic_fence(sycl::memory_order::acq_rel, {place});")
+
+    def subgroup(self, stmt: nodes.SubGroup) -> str:
+        """Return a call of a group function."""
+        value, where = self.expression(stmt.value), "item.get_sub_group()"
+        if stmt.lane is not None:
+            return f"sycl::select_from_group({where}, {value}, {self.expression(stmt.lane)})"
+        if stmt.op in ops.VOTES:
+            return f"sycl::{stmt.op}_of_group({where}, {value})"
+        if stmt.op in ops.SCANS:
+            word = str(stmt.op).removesuffix("_add")
+            return f"sycl::{word}_scan_over_group({where}, {value}, sycl::plus<>())"
+        return f"sycl::reduce_over_group({where}, {value}, sycl::{_TOGETHER[stmt.op]}<>())"
 
     def barrier(self) -> None:
         """Wait; a group barrier orders all memory of its group."""

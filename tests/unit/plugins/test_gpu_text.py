@@ -22,7 +22,7 @@ from gpu_on_host import HostDevice, compiled
 STAGES = ("cuda-cpp", "hip-cpp", "sycl-cpp")
 #: What runs by default; the rest with --all.
 SAMPLE = (
-    "saxpy", "block_sum", "rotate", "early", "control", "batched", "narrow", "half", "atomics",
+    "saxpy", "block_sum", "rotate", "early", "control", "batched", "narrow", "half", "atomics", "subgroups",
     "shared_atomics",
     "ops_i32", "casts_f32", "ops_bf16", "maths_f32",
 )  # fmt: skip

@@ -18,6 +18,12 @@ CODES = {
         "they all arrive is derived from the ids: a condition that depends on global_id, local_id or on "
         "memory the kernel writes may differ between them.",
     ),
+    "ATL0704": CodeInfo(
+        "a sub-group operation that not every work-item reaches",
+        "The work-items of a sub-group exchange values together, so all of them have to be there, and a "
+        "broadcast names one lane for all. A condition on subgroup_id, or on what a reduction or a vote "
+        "gave, is the same for the whole sub-group; one on local_id or lane_id is not.",
+    ),
     "ATL0710": CodeInfo(
         "Python that a kernel cannot hold",
         "The statement or expression has no meaning on a device, or none that is Python's. The sentence "
@@ -149,6 +155,11 @@ CODES = {
         "an operation without a result in Python",
         "The oracle met a division by zero or a shift by a negative or too large count. Devices give the "
         "values that docs/reference/kir.md states, Python gives none.",
+    ),
+    "ATL0755": CodeInfo(
+        "work-items of one sub-group do not work together",
+        "The oracle saw a work-item of a sub-group wait elsewhere, or end, while others exchange values. All "
+        "of a sub-group have to reach each of its operations.",
     ),
     "ATL0760": CodeInfo(
         "an argument that does not fit its parameter",

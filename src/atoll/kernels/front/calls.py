@@ -91,6 +91,10 @@ def _handler(target: object) -> Callable[[State, ast.Call, object], Value | None
             return _math
         if target in surface.ATOMICS:
             return _atomic
+        if target in surface.SUBGROUP_IDS or target in surface.TOGETHER or target is surface.fence:
+            from atoll.kernels.front.subgroups import lower_subgroup
+
+            return lower_subgroup
         return _OTHERS.get(target)
     except TypeError:  # not hashable, so none of ours
         return None

@@ -134,7 +134,7 @@ class State:
         """Add a statement, and note what it defines."""
         self.out.append(stmt)
         defines = stmt.local if isinstance(stmt, n.Assign) else None
-        if isinstance(stmt, n.Atomic):
+        if isinstance(stmt, n.Atomic | n.SubGroup):
             defines = stmt.result
         if defines is not None and self.defined is not None:
             self.defined |= {defines}

@@ -28,8 +28,19 @@ class Group:
     ids: Triple
     size: Triple
     count: Triple
+    subgroup: int
     shared: dict[tuple[tuple[Site, ...], int], OracleShared] = field(default_factory=dict)
     epoch: int = 0
+
+
+@dataclass(slots=True)
+class Exchange:
+    """What a work-item asks of its sub-group, and the answer once every other one asked too."""
+
+    op: ops.SubGroup
+    value: Any
+    lane: int
+    answer: Any = None
 
 
 @dataclass(slots=True)
@@ -51,6 +62,7 @@ class Item:
     made: Counter[tuple[Site, ...]] = field(default_factory=Counter)
     wait: Callable[[], None] | None = None
     waiting: Site | None = None
+    asked: Exchange | None = None
     global_ids: Triple = (0, 0, 0)
 
     def __post_init__(self) -> None:
@@ -75,6 +87,37 @@ class Item:
             ops.Id.NUM_GROUPS: self.group.count,
         }[op]
         return make(I32, values[dimension])
+
+    @property
+    def number(self) -> int:
+        """The work-item's number in its group, dimension 0 fastest."""
+        x, y, z = self.local_ids
+        return x + self.group.size[0] * (y + self.group.size[1] * z)
+
+    def subgroup_id(self, op: ops.Id) -> Typed:
+        """Return an id of the sub-group (i32)."""
+        width = self.group.subgroup
+        number = {
+            ops.Id.LANE_ID: self.number % width,
+            ops.Id.SUBGROUP_ID: self.number // width,
+            ops.Id.SUBGROUP_SIZE: width,
+        }[op]
+        return make(I32, number)
+
+    def exchange(self, op: ops.SubGroup, value: Any, lane: Callable[[int], int] | None = None) -> Any:
+        """Wait for the sub-group, and return what the operation gives here."""
+        assert self.wait is not None
+        width = self.group.subgroup
+        own = self.number % width
+        wanted = own if lane is None else lane(own)
+        if op is ops.SubGroup.BROADCAST and not 0 <= wanted < width:
+            raise Fault("ATL0750", f"lane {wanted} of a broadcast is no lane of {width}")
+        self.asked = Exchange(op, value, wanted if 0 <= wanted < width else own)
+        self.waiting = self._site()
+        self.wait()
+        self.waiting = None
+        answer, self.asked = self.asked.answer, None
+        return answer
 
     def barrier(self) -> None:
         """Wait for the group."""

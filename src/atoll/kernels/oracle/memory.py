@@ -12,11 +12,23 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+from atoll.diagnostics import Span
 from atoll.ir import I64, Scalar, View
 from atoll.kernels.promote import widens
 from atoll.kernels.scalars import Fault, Typed, convert, make
 
 Site = tuple[str, int]
+
+
+def line_span(site: Site) -> Span:
+    """Return the whole line of a place as a span."""
+    import linecache
+
+    text = linecache.getline(site[0], site[1]).rstrip("\n")
+    start = len(text) - len(text.lstrip()) + 1
+    return Span(
+        file=site[0], line=site[1], column=start, end_column=len(text) + 1 if text else None, text=text
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,18 @@ from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
-from atoll.diagnostics import Diagnostic, Span
+from atoll.diagnostics import Diagnostic
 from atoll.errors import LaunchError
 from atoll.ir import Kernel, View, has_barrier
+from atoll.ir.subgroups import width_of
 from atoll.kernels.arguments import check
 from atoll.kernels.contract import hold
 from atoll.kernels.definition import KernelFunction, Sizes
 from atoll.kernels.front.signature import SignedParameter
 from atoll.kernels.launch import Done, Shape, over_shape
+from atoll.kernels.oracle.exchange import answered, whole
 from atoll.kernels.oracle.item import Group, Item
-from atoll.kernels.oracle.memory import Log, OracleView, Race, Site
+from atoll.kernels.oracle.memory import Log, OracleView, Race, Site, line_span
 from atoll.kernels.oracle.rewrite import Body, bodies
 from atoll.kernels.oracle.structures import OracleStructs
 from atoll.kernels.scalars import Fault, make
@@ -35,12 +37,14 @@ class OracleLaunch:
     Attributes:
         seed: Orders the groups and the work-items between barriers.
         races: Whether races are looked for, which takes longer.
+        subgroup: The work-items of a sub-group; 0 for what executors without sub-groups emulate.
     """
 
     kernel: KernelFunction
     shape: Shape
     seed: int = 0
     races: bool = False
+    subgroup: int = 0
 
     @classmethod
     def over(
@@ -51,9 +55,13 @@ class OracleLaunch:
         block: Sizes | None = None,
         seed: int = 0,
         races: bool = False,
+        subgroup: int = 0,
     ) -> OracleLaunch:
         """Return a launch over a domain, with the groups that a device would have."""
-        return cls(kernel, over_shape(kernel.compiled().kernel, shape, block), seed, races)
+        found = over_shape(kernel.compiled().kernel, shape, block)
+        if subgroup:
+            whole(kernel.__name__, found.block, subgroup)
+        return cls(kernel, found, seed, races, subgroup)
 
     def __call__(self, *arguments: Any) -> Done:
         """Run every work-item; what is written stands in the arguments.
@@ -144,7 +152,7 @@ class _Run:
         numbered = list(enumerate(found))
         self.random.shuffle(numbered)
         for number, ids in numbered:
-            yield Group(number, ids, shape.block, shape.groups)
+            yield Group(number, ids, shape.block, shape.groups, self.launch.subgroup or width_of(shape.block))
 
     def items(self, group: Group) -> Iterator[Item]:
         domain = self.launch.shape.domain
@@ -167,10 +175,10 @@ class _Run:
         for item in items:
             item.wait = scheduler.switch
             threads[id(item)] = greenlet.greenlet(with_places, parent=scheduler)
-        live = items
+        live = turn = items
         while live:
-            self.random.shuffle(live)
-            for item in live:
+            self.random.shuffle(turn)
+            for item in turn:
                 running.item = item
                 thread = threads[id(item)]
                 if thread.gr_frame is None and not thread.dead and item.waiting is None:
@@ -178,9 +186,11 @@ class _Run:
                 else:
                     thread.switch()
             waiting = [item for item in live if not threads[id(item)].dead]
-            _all_or_none(live, waiting)
-            live = waiting
-            group.epoch += 1
+            turn = answered(items, waiting)
+            if not turn:
+                _all_or_none(live, waiting)
+                live = turn = waiting
+                group.epoch += 1
 
 
 def with_places(body: Callable[..., Any], arguments: tuple[Any, ...], item: Item) -> None:
@@ -192,7 +202,7 @@ def with_places(body: Callable[..., Any], arguments: tuple[Any, ...], item: Item
             Diagnostic(
                 code=fault.code,
                 message=str(fault),
-                span=_span(_where(fault, item)),
+                span=line_span(_where(fault, item)),
                 notes=(f"work-item {item.shown(item.global_ids)}, group {item.shown(item.group.ids)}",),
             )
         ) from fault
@@ -207,16 +217,6 @@ def _where(fault: Fault, item: Item) -> Site:
             site = trace.tb_frame.f_code.co_filename, trace.tb_lineno
         trace = trace.tb_next
     return site
-
-
-def _span(site: Site) -> Span:
-    import linecache
-
-    text = linecache.getline(site[0], site[1]).rstrip("\n")
-    start = len(text) - len(text.lstrip()) + 1
-    return Span(
-        file=site[0], line=site[1], column=start, end_column=len(text) + 1 if text else None, text=text
-    )
 
 
 def _all_or_none(live: list[Item], waiting: list[Item]) -> None:
@@ -242,7 +242,7 @@ def _all_or_none(live: list[Item], waiting: list[Item]) -> None:
         Diagnostic(
             code="ATL0752",
             message="work-items of one group do not wait at the same barrier",
-            span=_span(first.waiting),
+            span=line_span(first.waiting),
             notes=tuple(notes),
         )
     )
@@ -257,7 +257,7 @@ def _race(race: Race) -> Diagnostic:
     return Diagnostic(
         code="ATL0751",
         message=f"a race on `{race.name}[{index}]`",
-        span=_span(race.second.site),
+        span=line_span(race.second.site),
         notes=(said("first", race.first), said("second", race.second), "no barrier orders the two"),
         hint="put a barrier between them, use an atomic, or let one work-item do it",
     )

@@ -1,0 +1,147 @@
+"""Sub-groups: one kernel, the same answer wherever it runs and however wide a sub-group is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from atoll.errors import AtollError
+from atoll.ir import has_barrier, ops
+from atoll.ir.subgroups import emulated, width_of
+from atoll.ir.verify import verify
+from atoll.ir.walk import has_subgroups
+from atoll_plugins.cpu.driver import CpuDriver
+from emitter_kit import device
+from kernel_text import kernel_from
+
+#: Sums of blocks: each sub-group its own values, then the first sub-group those of all.
+BLOCK_SUM = """
+@kernel(block=64)
+def k(x: view[i32], out: view[i32]):
+    i = atoll.global_id(0)
+    partial = atoll.shared(i32, 64)
+    total = atoll.subgroup_add(x[i])
+    if atoll.lane_id() == 0:
+        partial[atoll.subgroup_id()] = total
+    atoll.barrier()
+    if atoll.subgroup_id() == 0:
+        mine = 0
+        for at in range(atoll.lane_id(), 64 // atoll.subgroup_size(), atoll.subgroup_size()):
+            mine += partial[at]
+        whole = atoll.subgroup_add(mine)
+        if atoll.lane_id() == 0:
+            out[atoll.group_id(0)] = whole
+"""
+NEIGHBOURS = """
+@kernel(block=32)
+def k(x: view[i32], out: view[i32]):
+    i = atoll.global_id(0)
+    v = x[i]
+    other = atoll.shuffle_xor(v, 1)
+    own = atoll.shuffle(v, -1) + atoll.shuffle_down(v, 1000) + atoll.shuffle_up(v, atoll.subgroup_size())
+    size = atoll.subgroup_add(1)
+    ok = 1 if size == atoll.subgroup_size() else 0
+    out[i] = (v + own) * 10 + ok if size == 1 else (other + own) * 10 + ok
+"""
+
+
+def test_a_block_is_summed_by_its_sub_groups_everywhere() -> None:
+    found, x = kernel_from(BLOCK_SUM), np.arange(256, dtype=np.int32)
+    wanted = x.reshape(4, 64).sum(axis=1)
+    for where in (1, 2, 4, 16, 32, 64):
+        out = np.zeros(4, np.int32)
+        found.python(256, subgroup=where)(x, out)
+        np.testing.assert_array_equal(out, wanted)
+    for where in (CpuDriver({"PATH": "/nowhere"}).open(0), "cpu"):
+        out = np.zeros(4, np.int32)
+        found.over(256, device=where)(x, out)
+        np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("backend", ["vulkan", "opencl"])
+def test_a_block_is_summed_by_its_sub_groups_on_a_device(backend: str) -> None:
+    x, out = np.arange(256, dtype=np.int32), np.zeros(4, np.int32)
+    with device(backend) as opened:
+        kernel_from(BLOCK_SUM).over(256, device=opened)(x, out)
+    np.testing.assert_array_equal(out, x.reshape(4, 64).sum(axis=1))
+
+
+def test_a_shuffle_from_no_lane_gives_the_own_value() -> None:
+    found, x = kernel_from(NEIGHBOURS), np.arange(64, dtype=np.int32) * 7
+    wanted = (x[np.arange(64) ^ 1] + 3 * x) * 10 + 1
+    answers: list[Any] = []
+    for where in ("oracle", "cpu", CpuDriver({"PATH": "/nowhere"}).open(0)):
+        out = np.zeros(64, np.int32)
+        (found.python(64) if where == "oracle" else found.over(64, device=where))(x, out)
+        answers.append(out)
+    for out in answers:
+        np.testing.assert_array_equal(out, wanted)
+
+
+def test_an_emulated_kernel_is_valid_and_knows_no_sub_group() -> None:
+    kernel = kernel_from(NEIGHBOURS).compiled().kernel
+    made = emulated(kernel, (32, 1, 1))
+    verify(type(kernel_from(NEIGHBOURS).module)(kernels=(made,)))
+    assert has_subgroups(kernel)
+    assert not has_subgroups(made)
+    assert has_barrier(made)
+    assert len(made.shared) == 1
+
+
+def test_where_only_some_sub_groups_come_a_sub_group_is_one_work_item() -> None:
+    made = emulated(kernel_from(BLOCK_SUM).compiled().kernel, (64, 1, 1))
+    assert [item.name for item in made.shared] == ["partial"]
+
+
+@pytest.mark.parametrize(
+    ("group", "width"), [((64, 1, 1), 8), ((4, 1, 1), 4), ((6, 1, 1), 2), ((5, 1, 1), 1), ((4, 6, 1), 8)]
+)
+def test_an_emulated_sub_group_divides_its_group(group: tuple[int, int, int], width: int) -> None:
+    assert width_of(group) == width
+
+
+def test_every_operation_has_a_name_in_the_language() -> None:
+    from atoll.kernels import surface
+
+    assert set(surface.TOGETHER.values()) == set(ops.SubGroup)
+    assert set(surface.SUBGROUP_IDS.values()) == ops.SUBGROUP_IDS
+
+
+def test_a_size_that_does_not_divide_the_block_is_refused() -> None:
+    with pytest.raises(AtollError) as caught:
+        kernel_from(NEIGHBOURS).python(32, subgroup=3)
+    assert caught.value.diagnostics[0].message == "`k` has no sub-groups of 3 work-items"
+
+
+def test_work_items_that_wait_elsewhere_are_named() -> None:
+    from atoll.kernels.oracle.exchange import answered
+    from atoll.kernels.oracle.item import Exchange, Group, Item
+
+    group = Group(0, (0, 0, 0), (2, 1, 1), (1, 1, 1), 2)
+    first, second = (Item(group, (at, 0, 0), {}, None) for at in range(2))
+    for item, line in ((first, 3), (second, 5)):
+        item.asked, item.waiting = Exchange(ops.SubGroup.ADD, None, 0), ("f.py", line)
+    with pytest.raises(AtollError) as caught:
+        answered([first, second], [first, second])
+    assert caught.value.diagnostics[0].notes == (
+        "work-item (0, 0, 0) waits at line 3",
+        "work-item (1, 0, 0) waits at line 5",
+    )
+    with pytest.raises(AtollError) as caught:
+        answered([first, second], [first])
+    assert caught.value.diagnostics[0].notes[1] == "work-item (1, 0, 0) ended without waiting there"
+
+
+def test_a_fence_is_taken_everywhere() -> None:
+    found = kernel_from(
+        "@kernel\ndef k(x: view[i32]):\n    i = atoll.global_id(0)\n    x[i] = i\n    atoll.fence()\n"
+        '    atoll.fence(scope="work_group")\n'
+    )
+    for where in ("oracle", "cpu", CpuDriver({"PATH": "/nowhere"}).open(0)):
+        x = np.zeros(5, np.int32)
+        (found.python(5) if where == "oracle" else found.over(5, device=where))(x)
+        assert x.tolist() == [0, 1, 2, 3, 4]
+    assert "fence.acq_rel.gpu" in str(found.show("cuda:sm_90"))
+    assert "fence.acq_rel.cta" in str(found.show("cuda:sm_90"))
