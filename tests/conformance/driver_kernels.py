@@ -110,7 +110,9 @@ def build_library(source: Path, out: Path, *flags: str) -> Path:
 
 def fake_cuda(folder: Path) -> Path:
     """Build the fake driver interface; FAKE_CUDA_* variables shape its devices."""
-    return build_library(HERE / "fake_cuda.c", folder / "libfakecuda.so", f"-I{plugin_folder('cuda')}")
+    return build_library(
+        HERE / "fake_cuda.c", folder / "libfakecuda.so", f"-I{plugin_folder('cuda')}", "-ldl"
+    )
 
 
 def plugin_folder(backend: str) -> Path:

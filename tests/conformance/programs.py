@@ -7,6 +7,7 @@ from pathlib import Path
 
 from atoll.plugin import Driver
 from atoll.runtime import core_source, include_folder
+from atoll_plugins.cpu.driver import CpuDriver
 
 HERE = Path(__file__).parent
 WARNINGS = ("-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror")
@@ -47,6 +48,15 @@ def program(
     command = ["gcc", *WARNINGS, *flags, f"-I{include_folder()}", f"-DDRIVER=atoll_driver_{found.name}"]
     inputs = [str(HERE / main), str(core_source()), str(launcher)]
     subprocess.run([*command, *inputs, "-o", str(out), "-ldl", "-lpthread", "-lm"], check=True)
+    return out
+
+
+def stand_in(entries: list[Path], folder: Path) -> Path:
+    """Link kernels for the processor, which the fake interface of CUDA runs in the place of its own."""
+    out, launcher = folder / "kernels.so", launcher_object(CpuDriver(), folder)
+    command = ["gcc", "-w", "-shared", "-fPIC", f"-I{include_folder()}", *map(str, entries)]
+    command += [str(core_source()), str(launcher), "-o", str(out), "-ldl", "-lpthread", "-lm"]
+    subprocess.run(command, check=True)
     return out
 
 

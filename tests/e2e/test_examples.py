@@ -67,6 +67,8 @@ RUN = {
         CPU,
     ),
 }
+# A unit in Python for the same roots: nothing in its folders but the kernel.
+RUN["kernels_in_cpp"] = RUN["saxpy/run_time"]
 # What runs elsewhere: why, and which test.
 ELSEWHERE = {
     "thread": ("it becomes a wheel", "test_thread.py"),

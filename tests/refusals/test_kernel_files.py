@@ -123,3 +123,50 @@ def test_a_parameter_that_c_cannot_spell_is_refused(tmp_path: Path) -> None:
     text = KERNEL.format(name="k").replace("x: view[f32]", "x: view[f32], h: view[f16]")
     found = refused(project(tmp_path, {"a.py": text}), "ATL0744")
     assert found.message.endswith("it has parameters of a type without a C spelling: h")
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ("x.shape[1] == 2", "`x.shape[1]` does not exist: `x` has 1"),
+        ("x < 3", "`x` is no number"),
+        ("n.size < 3", "`n` is no array"),
+        ("x.shape == n", "`x.shape` is no number"),
+    ],
+)
+def test_a_contract_over_what_a_parameter_has_not_is_refused(
+    tmp_path: Path, condition: str, why: str
+) -> None:
+    text = f"""
+from atoll import f32, i32, kernel, view
+
+@kernel(requires="{condition}")
+def k(x: view[f32], n: i32):
+    x[0] = 1.0
+"""
+    found = refused(project(tmp_path, {"a.py": text}), "ATL0744")
+    assert found.message == f"`k` cannot be shipped: it has a launch contract that means nothing: {why}"
+
+
+@pytest.mark.parametrize(
+    ("field", "why"),
+    [
+        ("x: f16", "has parameters of a type without a C spelling: b.x"),
+        ("int: f32", "takes a struct whose names C does not take: int"),
+    ],
+)
+def test_a_struct_that_c_cannot_spell_is_refused(tmp_path: Path, field: str, why: str) -> None:
+    text = f"""
+import atoll
+from atoll import f16, f32, kernel, view
+
+@atoll.struct
+class Body:
+    {field}
+
+@kernel
+def k(x: view[f32], b: view[Body]):
+    x[0] = 1.0
+"""
+    found = refused(project(tmp_path, {"a.py": text}), "ATL0744")
+    assert found.message == f"`k` cannot be shipped: it {why}"

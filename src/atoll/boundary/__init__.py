@@ -13,10 +13,10 @@ Names that generate or parse are imported on first use.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from atoll.boundary.values import Access, Entry, Extent, Parameter
+from atoll.boundary.values import Access, Entry, Extent, Parameter, Struct
 
 if TYPE_CHECKING:
-    from atoll.boundary.cheader import header, header_name
+    from atoll.boundary.cheader import header, header_name, struct_text
     from atoll.boundary.data import DataItem, data_header, data_items, data_source
     from atoll.boundary.interface import (
         Interface,
@@ -65,6 +65,7 @@ _LATE = {
     "root_header_name": "registry",
     "root_source": "root",
     "scan": "roots",
+    "struct_text": "cheader",
 }
 
 __all__ = [
@@ -76,6 +77,7 @@ __all__ = [
     "InterfaceEntry",
     "Parameter",
     "Root",
+    "Struct",
     "clause",
     "compare",
     "data_header",
@@ -97,6 +99,7 @@ __all__ = [
     "root_header_name",
     "root_source",
     "scan",
+    "struct_text",
 ]
 
 

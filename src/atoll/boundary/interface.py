@@ -13,7 +13,7 @@ from pathlib import Path
 from atoll.accel import PROCESSOR
 from atoll.boundary.names import MODULE_NAMES, folded, is_identifier, safe
 from atoll.boundary.roots import Root
-from atoll.boundary.values import Entry
+from atoll.boundary.values import Entry, Struct
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BoundaryError
 
@@ -68,6 +68,12 @@ class Interface:
     def segments(self) -> tuple[str, ...]:
         """The module's name in parts."""
         return tuple(self.module.split("."))
+
+    @property
+    def structs(self) -> tuple[Struct, ...]:
+        """What the entries take that is a struct, each once, by name."""
+        found = {item.struct for entry in self.entries for item in entry.entry.parameters if item.struct}
+        return tuple(sorted(found, key=lambda struct: struct.name))
 
     @property
     def lacking(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -152,7 +158,8 @@ def _order(roots: Sequence[Root]) -> tuple[str, ...]:
 
 def _agree(one: Entry, other: Entry) -> bool:
     same = declaration(one) == declaration(other) and clause(one) == clause(other)
-    return same and one.domain == other.domain
+    alike = [item.struct for item in one.parameters] == [item.struct for item in other.parameters]
+    return same and alike and one.domain == other.domain
 
 
 def _place(entry: Entry) -> str:
@@ -261,14 +268,25 @@ def _collisions(items: Sequence[InterfaceEntry]) -> Iterator[Diagnostic]:
         for depth in range(len(path)):
             taken.setdefault((path[:depth], path[depth]), f"the namespace `{path[depth]}`")
     for item in items:
+        for struct in filter(None, (parameter.struct for parameter in item.entry.parameters)):
+            fields = ", ".join(f"{ctype} {name}" for name, ctype in struct.fields)
+            owner = f"the struct {{{fields}}}"
+            known = taken.setdefault(((), struct.name), owner)
+            if known != owner:
+                yield _two_of_one_name(struct.name, item, known, owner)
+    for item in items:
         for name in item.names:
             owner = f"`{item.name}` at {_place(item.entry)}"
             known = taken.setdefault((item.entry.namespace, name), owner)
             if known != owner:
-                yield Diagnostic(
-                    code="ATL0310",
-                    message=f"two things are called `{name}`",
-                    span=item.entry.span,
-                    notes=(f"one is: {known}", f"the other is: {owner}"),
-                    hint="rename one of them, or leave `strip-prefix` out",
-                )
+                yield _two_of_one_name(name, item, known, owner)
+
+
+def _two_of_one_name(name: str, item: InterfaceEntry, known: str, owner: str) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0310",
+        message=f"two things are called `{name}`",
+        span=item.entry.span,
+        notes=(f"one is: {known}", f"the other is: {owner}"),
+        hint="rename one of them, or leave `strip-prefix` out",
+    )

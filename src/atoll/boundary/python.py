@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from atoll.boundary.cheader import struct_text
 from atoll.boundary.interface import Interface, InterfaceEntry, declaration
 from atoll.boundary.names import python_safe
 from atoll.boundary.scalars import Kind, kind
@@ -104,7 +105,7 @@ def _parameter_faults(entry: Entry, argument: Argument, seen: dict[str, str]) ->
             "Python has to know how many elements it reaches",
             f"write `{item.name}[n]` in the clause, `n` being the parameter that is its length",
         )
-    elif kind(argument.element) is None:
+    elif kind(argument.element) is None and item.struct is None:
         yield _no_form(entry, f"`{item.name}` is `{item.ctype}`", "Python passes numbers and arrays of them")
     if argument.role in ("LENGTH", "RESULT", "GRID"):
         return
@@ -179,7 +180,15 @@ def _head(interface: Interface, linked: bool) -> Iterator[str]:
     yield f"#define ATOLL_NAMESPACE_COUNT {len(_namespaces(interface))}"
     yield f"#define ATOLL_MOST_PARAMETERS {max([1, *(len(i.entry.parameters) for i in items)])}"
     yield f"#define ATOLL_MOST_RANK {max([1, *ranks])}"
+    yield f"#define ATOLL_MOST_FIELDS {max([1, *(len(struct.fields) for struct in interface.structs)])}"
     yield _TYPES
+    for struct in interface.structs:
+        yield from struct_text(struct)
+        rows = [
+            f"{{{c_string(name)}, '{kind(ctype)}', sizeof({ctype}), offsetof({struct.name}, {name})}}"
+            for name, ctype in struct.fields
+        ]
+        yield _array(f"const atoll_field atoll_fields_{struct.name}", rows)
 
 
 _TYPES = """
@@ -191,6 +200,14 @@ typedef union atoll_slot {
   double f;
   void *p;
 } atoll_slot;
+
+/* A field of a struct. */
+typedef struct atoll_field {
+  const char *name;
+  char kind;
+  size_t size;
+  size_t offset;
+} atoll_field;
 
 /* A dimension is a positive number, or -(index + 1) of the parameter that is the length. */
 typedef struct atoll_parameter {
@@ -204,6 +221,8 @@ typedef struct atoll_parameter {
   int writes;
   int rank;
   long long dimensions[ATOLL_MOST_RANK];
+  const atoll_field *fields; /* of the kind 's', a struct */
+  unsigned field_count;
 } atoll_parameter;
 
 typedef struct atoll_entry {
@@ -272,15 +291,19 @@ def _parameter(argument: Argument, names: list[str]) -> str:
         size if size.isdigit() else str(-names.index(size) - 1)
         for size in (item.extent.dimensions if item.extent else ())
     ]
-    letter = f"'{kind(argument.element)}'"
+    letter = "'s'" if item.struct else f"'{kind(argument.element)}'"
     if not item.element and kind(argument.element) is Kind.CHAR:
         letter = "CHAR_MIN < 0 ? 'i' : 'u'"
     writes = int(bool(item.element) and item.access is Access.WRITE)
     texts = ", ".join(c_string(text) for text in (item.name, argument.python, item.ctype))
     return (
         f"{{{texts}, ATOLL_{argument.role}, {letter}, sizeof({element}), _Alignof({element}), {writes}, "
-        f"{len(sizes)}, {{{', '.join(sizes) or '0'}}}}}"
+        f"{len(sizes)}, {{{', '.join(sizes) or '0'}}}, {_fields(item)}}}"
     )
+
+
+def _fields(item: Parameter) -> str:
+    return f"atoll_fields_{item.struct.name}, {len(item.struct.fields)}u" if item.struct else "NULL, 0u"
 
 
 def _c(ctype: str) -> str:
@@ -293,7 +316,7 @@ _FIELDS = {Kind.SIGNED: "i", Kind.UNSIGNED: "u", Kind.FLOAT: "f", Kind.BOOL: "u"
 def _invoke(index: int, entry: Entry) -> str:
     """Return the function that calls the entry by its own type."""
     types = [_c(item.ctype) for item in entry.parameters]
-    values = ", ".join(f"({_c(item.ctype)})in[{k}].{_field(item)}" for k, item in enumerate(entry.parameters))
+    values = ", ".join(_passed(item, k) for k, item in enumerate(entry.parameters))
     cast = f"(({_c(entry.result)} (*)({', '.join(types) or 'void'}))function)({values})"
     result = kind(entry.result.removeprefix("const "))
     body = cast if result is None else f"out->{_FIELDS[result]} = {cast}"
@@ -302,6 +325,12 @@ def _invoke(index: int, entry: Entry) -> str:
         f"static void atoll_invoke_{index}(void (*function)(void), const atoll_slot *in, atoll_slot *out) {{"
         f"{unused}\n  {body};\n}}"
     )
+
+
+def _passed(item: Parameter, index: int) -> str:
+    if item.struct and not item.element:
+        return f"*(const {item.struct.name} *)in[{index}].p"
+    return f"({_c(item.ctype)})in[{index}].{_field(item)}"
 
 
 def _field(item: Parameter) -> str:

@@ -20,6 +20,7 @@ static const char *atoll_word(char kind) {
     case 'f': return "float";
     case 'b': return "bool";
     case 'z': return "complex";
+    case 's': return "struct";
     default: return "char";
   }
 }
@@ -77,6 +78,45 @@ static int atoll_scalar(const atoll_entry *entry, const atoll_parameter *paramet
   return 0;
 }
 
+/* Write a value of a struct's field; the struct starts at `out`. */
+static void atoll_put(const atoll_field *field, const atoll_slot *slot, char *out) {
+  const float narrow = (float)slot->f;
+  const uint8_t byte = (uint8_t)slot->u;
+  const uint16_t half = (uint16_t)slot->u;
+  const uint32_t word = (uint32_t)slot->u;
+  const void *from = field->kind == 'f' ? (field->size == 4 ? (const void *)&narrow : (const void *)&slot->f)
+                     : field->size == 1 ? (const void *)&byte
+                     : field->size == 2 ? (const void *)&half
+                     : field->size == 4 ? (const void *)&word
+                                        : (const void *)&slot->u;
+  memcpy(out + field->offset, from, field->size);
+}
+
+/* A struct by value: anything that has its fields as attributes. */
+static int atoll_take_struct(const atoll_entry *entry, const atoll_parameter *parameter, PyObject *value, char *out) {
+  for (unsigned k = 0; k < parameter->field_count; k++) {
+    const atoll_field *field = &parameter->fields[k];
+    char path[256];
+    atoll_parameter inner = {.name = path, .python = path, .kind = field->kind, .size = field->size};
+    atoll_slot slot;
+    PyObject *item = PyObject_GetAttrString(value, field->name);
+    int taken;
+    if (item == NULL) {
+      if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
+      PyErr_Clear();
+      return atoll_wrong(PyExc_TypeError, entry, parameter, "is a %s, and has no field `%s`", parameter->ctype,
+                         field->name);
+    }
+    (void)snprintf(path, sizeof path, "%s.%s", parameter->python, field->name);
+    inner.ctype = atoll_word(field->kind);
+    taken = atoll_scalar(entry, &inner, item, &slot);
+    Py_DECREF(item);
+    if (taken != 0) return -1;
+    atoll_put(field, &slot, out);
+  }
+  return 0;
+}
+
 /* The kind of an array's elements from its format; 0 where it is no plain number of this machine's order. */
 static char atoll_format_kind(const char *format) {
   const uint16_t one = 1;
@@ -90,6 +130,54 @@ static char atoll_format_kind(const char *format) {
   if (strchr("BHILQN", *format)) return 'u';
   if (strchr("efdg", *format)) return 'f';
   return *format == '?' ? 'b' : *format == 'c' ? 'c' : 0;
+}
+
+/* Bytes of a number in a struct's format (the letters of Python's module `struct`); 0 for what is none. */
+static size_t atoll_letter_size(char letter, int native) {
+  if (strchr("bBc?", letter)) return 1;
+  if (strchr("hHe", letter)) return 2;
+  if (strchr("iIf", letter)) return 4;
+  if (strchr("lL", letter)) return native ? sizeof(long) : 4;
+  return strchr("qQd", letter) ? 8 : strchr("nN", letter) ? sizeof(size_t) : 0;
+}
+
+/* Whether a format is the struct: `T{f:x:3xi:n:}`, each field by name, type and place. */
+static int atoll_is_struct(const atoll_parameter *parameter, const char *format) {
+  const uint16_t one = 1;
+  const char foreign = *(const unsigned char *)&one == 1 ? '>' : '<';
+  size_t at = 0, known = 0;
+  int native = 1;
+  if (format == NULL || strncmp(format, "T{", 2) != 0) return 0;
+  for (format += 2; *format != 0 && *format != '}';) {
+    char letter[2] = {0, 0};
+    const atoll_field *field = &parameter->fields[known];
+    const char *name;
+    size_t count = 0, size;
+    if (*format == foreign || *format == '!') return 0;
+    if (strchr("@=<>", *format)) {
+      native = *format++ == '@';
+      continue;
+    }
+    while (*format >= '0' && *format <= '9' && count < 65536) count = count * 10 + (size_t)(*format++ - '0');
+    if (*format == 'x') {
+      at += count ? count : 1;
+      format++;
+      continue;
+    }
+    letter[0] = *format;
+    size = *format ? atoll_letter_size(*format, native) : 0;
+    if (size == 0 || count > 1 || known == parameter->field_count || format[1] != ':') return 0;
+    name = format + 2;
+    format = strchr(name, ':');
+    if (format == NULL || strlen(field->name) != (size_t)(format - name)) return 0;
+    if (strncmp(field->name, name, (size_t)(format - name)) != 0 || field->offset != at || field->size != size ||
+        atoll_format_kind(letter) != field->kind)
+      return 0;
+    at += size;
+    known++;
+    format++;
+  }
+  return format[0] == '}' && format[1] == 0 && known == parameter->field_count;
 }
 
 /* DLPack, the part of its ABI that is stable since version 0: https://dmlc.github.io/dlpack/latest/c_api.html */
@@ -189,7 +277,11 @@ static int atoll_is_empty(const atoll_array *array) {
 static int atoll_check_array(const atoll_entry *entry, const atoll_parameter *parameter, const atoll_array *array) {
   int text = parameter->kind == 'c' && array->size == 1 && strchr("iuc", array->kind) != NULL && array->kind != 0;
   int bits = (int)array->size * 8, wanted = (int)parameter->size * 8;
-  if (!text && (array->kind != parameter->kind || (size_t)array->size != parameter->size)) {
+  if (parameter->kind == 's') {
+    if ((size_t)array->size != parameter->size || !atoll_is_struct(parameter, array->format))
+      return atoll_wrong(PyExc_TypeError, entry, parameter, "has elements `%s` of %d bytes where %s is taken",
+                         array->format ? array->format : "of numbers", (int)array->size, parameter->ctype);
+  } else if (!text && (array->kind != parameter->kind || (size_t)array->size != parameter->size)) {
     if (array->kind == 0)
       return atoll_wrong(PyExc_TypeError, entry, parameter, "has elements `%s` where %s%d is taken",
                          array->format ? array->format : "of an unknown type", atoll_word(parameter->kind), wanted);
@@ -216,7 +308,10 @@ static int atoll_take(const atoll_entry *entry, const atoll_parameter *parameter
   } else if (PyObject_HasAttrString(value, "__dlpack__") && PyObject_HasAttrString(value, "__dlpack_device__")) {
     taken = atoll_take_tensor(entry, parameter, value, array);
   } else {
-    (void)snprintf(wanted, sizeof wanted, "an array of %s%d", atoll_word(parameter->kind), (int)parameter->size * 8);
+    if (parameter->kind == 's')
+      (void)snprintf(wanted, sizeof wanted, "an array of structs");
+    else
+      (void)snprintf(wanted, sizeof wanted, "an array of %s%d", atoll_word(parameter->kind), (int)parameter->size * 8);
     taken = atoll_not_a(entry, parameter, value, wanted);
   }
   if (taken != 0 || atoll_check_array(entry, parameter, array) != 0) return -1;

@@ -6,6 +6,7 @@ typedef struct atoll_frame {
   atoll_slot slots[ATOLL_MOST_PARAMETERS];
   atoll_array arrays[ATOLL_MOST_PARAMETERS];
   PyObject *made[ATOLL_MOST_PARAMETERS]; /* owned: results */
+  uint64_t structs[ATOLL_MOST_PARAMETERS][ATOLL_MOST_FIELDS]; /* by value; no field is over 8 bytes */
 } atoll_frame;
 
 static int atoll_keyword(const atoll_entry *entry, atoll_frame *frame, PyObject *name, PyObject *value) {
@@ -69,7 +70,10 @@ static int atoll_prepare(const atoll_entry *entry, atoll_frame *frame) {
   if (atoll_grid(entry, frame) != 0) return -1;
   for (unsigned k = 0; k < entry->count; k++) {
     const atoll_parameter *parameter = &entry->parameters[k];
-    if (parameter->role == ATOLL_SCALAR &&
+    if (parameter->role == ATOLL_SCALAR && parameter->kind == 's') {
+      if (atoll_take_struct(entry, parameter, frame->given[k], (char *)frame->structs[k]) != 0) return -1;
+      frame->slots[k].p = frame->structs[k];
+    } else if (parameter->role == ATOLL_SCALAR &&
         atoll_scalar(entry, parameter, frame->given[k], &frame->slots[k]) != 0)
       return -1;
     if (parameter->role == ATOLL_ARRAY &&

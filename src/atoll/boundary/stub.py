@@ -107,6 +107,8 @@ def _parameters(entry: Entry) -> str:
             given.append(f"{item.python}: _Array")
         elif item.role == "SCALAR" and scalar is not None:
             given.append(f"{item.python}: {_SCALARS[scalar]}")
+        elif item.role == "SCALAR":
+            given.append(f"{item.python}: Any")
     if entry.domain:
         one = "int | tuple[int]" if entry.domain == 1 else f"tuple[{', '.join(['int'] * entry.domain)}]"
         given += ["*", f"over: {one}"]

@@ -22,6 +22,14 @@ class Extent:
     dimensions: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A struct that an entry takes, laid out as C does: its name, and each field's name and C type."""
+
+    name: str
+    fields: tuple[tuple[str, str], ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
     """One parameter of an entry.
@@ -33,6 +41,7 @@ class Parameter:
         access: For a pointer, whether the function writes through it.
         extent: For a pointer, its extent where the author states one.
         returned: True where Python allocates and returns it (``out=x`` in the clause).
+        struct: The struct that it is, or that it points to; the generated header defines it.
     """
 
     name: str
@@ -41,6 +50,7 @@ class Parameter:
     access: Access = Access.READ
     extent: Extent | None = None
     returned: bool = False
+    struct: Struct | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

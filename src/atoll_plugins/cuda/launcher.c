@@ -242,7 +242,7 @@ static int cu_upload(const atoll_launch *launch, CUdeviceptr *buffers, atoll_tex
   for (uint32_t k = 0; k < launch->arg_count; k++) {
     const atoll_arg *arg = &launch->args[k];
     CUresult code;
-    if (arg->kind != ATOLL_BUFFER) continue;
+    if (arg->kind != ATOLL_BUFFER || atoll_owner(launch, k) != k) continue;
     code = cu.cuMemAlloc_v2(&buffers[k], atoll_room(arg->bytes));
     if (code != CUDA_SUCCESS) {
       buffers[k] = 0;
@@ -260,7 +260,8 @@ static int cu_start(const atoll_launch *launch, CUfunction function, CUdeviceptr
   const uint32_t *groups = launch->groups, *group = launch->group;
   CUresult code;
   for (uint32_t k = 0; k < launch->arg_count; k++)
-    parameters[k] = launch->args[k].kind == ATOLL_BUFFER ? (void *)&buffers[k] : launch->args[k].data;
+    parameters[k] =
+        launch->args[k].kind == ATOLL_BUFFER ? (void *)&buffers[atoll_owner(launch, k)] : launch->args[k].data;
   code = cu.cuLaunchKernel(function, groups[0], groups[1], groups[2], group[0], group[1], group[2], 0, NULL,
                            parameters, NULL);
   return code == CUDA_SUCCESS ? 0 : cu_failed(reason, "cuLaunchKernel", code);
@@ -271,7 +272,7 @@ static int cu_finish(const atoll_launch *launch, const CUdeviceptr *buffers, ato
   if (code != CUDA_SUCCESS) return cu_failed(reason, "cuStreamSynchronize", code);
   for (uint32_t k = 0; k < launch->arg_count; k++) {
     const atoll_arg *arg = &launch->args[k];
-    if (arg->kind != ATOLL_BUFFER || arg->access == ATOLL_READ || arg->bytes == 0) continue;
+    if (buffers[k] == 0 || arg->bytes == 0 || !atoll_is_written(launch, k)) continue;
     code = cu.cuMemcpyDtoH_v2(arg->data, buffers[k], arg->bytes);
     if (code != CUDA_SUCCESS) return cu_failed(reason, "cuMemcpyDtoH", code);
   }
@@ -302,7 +303,7 @@ static int cu_run(const atoll_launch *launch, atoll_text *reason) {
   CUcontext popped = NULL;
   CUresult code;
   int failed;
-  if (atoll_check(launch, reason) || cu_open(reason)) return 1;
+  if (atoll_check(launch, reason) || atoll_overlaps(launch, reason) || cu_open(reason)) return 1;
   code = cu.cuCtxPushCurrent_v2(cu_state.context);
   if (code != CUDA_SUCCESS) return cu_failed(reason, "cuCtxPushCurrent", code);
   failed = cu_run_current(launch, reason);

@@ -209,7 +209,7 @@ static int cl_upload(const atoll_launch *launch, cl_mem *buffers, atoll_text *re
   for (uint32_t k = 0; k < launch->arg_count; k++) {
     const atoll_arg *arg = &launch->args[k];
     cl_int code = CL_SUCCESS;
-    if (arg->kind != ATOLL_BUFFER) continue;
+    if (arg->kind != ATOLL_BUFFER || atoll_owner(launch, k) != k) continue;
     buffers[k] = cl.clCreateBuffer(cl_state.context, CL_MEM_READ_WRITE, atoll_room(arg->bytes), NULL, &code);
     if (code != CL_SUCCESS) {
       buffers[k] = NULL;
@@ -228,7 +228,7 @@ static int cl_start(const atoll_launch *launch, cl_kernel kernel, const cl_mem *
   for (uint32_t k = 0; k < launch->arg_count; k++) {
     const atoll_arg *arg = &launch->args[k];
     if (arg->kind == ATOLL_BUFFER)
-      code = cl.clSetKernelArg(kernel, k, sizeof buffers[k], &buffers[k]);
+      code = cl.clSetKernelArg(kernel, k, sizeof *buffers, &buffers[atoll_owner(launch, k)]);
     else
       code = cl.clSetKernelArg(kernel, k, arg->bytes, arg->data);
     if (code != CL_SUCCESS)
@@ -248,7 +248,7 @@ static int cl_finish(const atoll_launch *launch, const cl_mem *buffers, atoll_te
   if (code != CL_SUCCESS) return cl_failed(reason, "clFinish", code);
   for (uint32_t k = 0; k < launch->arg_count; k++) {
     const atoll_arg *arg = &launch->args[k];
-    if (arg->kind != ATOLL_BUFFER || arg->access == ATOLL_READ || arg->bytes == 0) continue;
+    if (buffers[k] == NULL || arg->bytes == 0 || !atoll_is_written(launch, k)) continue;
     code = cl.clEnqueueReadBuffer(cl_state.queue, buffers[k], CL_TRUE, 0, arg->bytes, arg->data, 0, NULL, NULL);
     if (code != CL_SUCCESS) return cl_failed(reason, "clEnqueueReadBuffer", code);
   }
@@ -271,7 +271,7 @@ static int cl_run(const atoll_launch *launch, atoll_text *reason) {
   cl_loaded *loaded;
   cl_mem *buffers;
   int failed;
-  if (atoll_check(launch, reason) || cl_open(reason)) return 1;
+  if (atoll_check(launch, reason) || atoll_overlaps(launch, reason) || cl_open(reason)) return 1;
   code = atoll_choose_code(launch, &cl_state.facts, cl_fits, cl_score, reason);
   if (code == NULL) return 1;
   loaded = cl_load(launch, code, reason);

@@ -93,7 +93,7 @@ def _compile(asked: argparse.Namespace) -> list[str]:
     emitter, entry = registry().emitters[asked.backend], read_entry(asked.entry)
     outputs = []
     for kernel in kernels_of(load(asked.file, asked.root), asked.file):
-        described = Described.of(kernel.compiled().kernel, asked.file, kernel.__doc__)
+        described = Described.of(kernel, asked.file)
         text = source(described, codes(kernel, emitter, entry), asked.backend)
         path = Path(asked.out) / f"{kernel.__name__}.c"
         path.parent.mkdir(parents=True, exist_ok=True)

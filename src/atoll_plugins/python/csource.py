@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from atoll.accel import PROCESSOR
-from atoll.boundary import Parameter
+from atoll.boundary import Parameter, struct_text
 from atoll.ir import SCALARS, ParamField
 from atoll.plugin import Emitted
 from atoll.runtime.record import Record, c_array
-from atoll_plugins.python.values import CTYPES, Described, parameters
+from atoll_plugins.python.contract import HELPERS, checks
+from atoll_plugins.python.values import CTYPES, Described, Field, Param, by_kernel_name, parameters
 
 _HEAD = """\
 /* Made by Atoll from {file}:{line}. */
@@ -20,7 +21,7 @@ _HEAD = """\
 #include <stdio.h>
 #include <string.h>
 #include "atoll_launch.h"
-
+{structs}
 ATOLL_DRIVER({driver});
 """
 
@@ -36,8 +37,18 @@ def source(kernel: Described, emitted: Sequence[Emitted], driver: str) -> str:
     processor = driver == PROCESSOR
     arrays, codes = _processor_code(emitted[0]) if processor else _embedded(kernel, emitted)
     # The processor's code is C text of its own, which comes first because it says how to be compiled.
-    head = _HEAD.format(file=kernel.file, line=kernel.line, code=arrays if processor else "", driver=driver)
-    return "\n".join([head, "" if processor else arrays, *_entry(kernel, emitted[0], codes, driver), ""])
+    structs = {param.struct: None for param in kernel.params if param.struct}
+    head = _HEAD.format(
+        file=kernel.file,
+        line=kernel.line,
+        code=arrays if processor else "",
+        structs="\n".join(line for struct in structs for line in struct_text(struct)),
+        driver=driver,
+    )
+    helpers = HELPERS if kernel.requires else ""
+    return "\n".join(
+        [head, "" if processor else arrays, helpers, *_entry(kernel, emitted[0], codes, driver), ""]
+    )
 
 
 def _processor_code(emitted: Emitted) -> tuple[str, list[str]]:
@@ -78,6 +89,7 @@ def _entry(kernel: Described, emitted: Emitted, codes: list[str], driver: str) -
     lines += [f"  {codes[0]}"] if codes[0] else []
     lines += [f"  static const atoll_code atoll_codes_[] = {{{', '.join(codes[1:])}}};"]
     lines += [f"  _Alignas(8) unsigned char atoll_block_[{max(layout.block_bytes, 8)}] = {{0}};"]
+    lines += checks(kernel.name, kernel.requires, by_kernel_name(kernel, params))
     lines += _domain_checks(kernel, domain, group)
     for item in layout.fields:
         lines += _field(item, _value(item, kernel, params, domain))
@@ -130,25 +142,32 @@ def _value(item: ParamField, kernel: Described, params: Sequence[Parameter], dom
     name, _, rest = item.path.partition(".")
     if name == "domain" and rest.isdigit():  # a view of that name has `domain.offset` and so on
         return domain[int(rest)] if int(rest) < len(domain) else "1"
-    names = _by_kernel_name(kernel, params)
+    param, field = _by_kir_name(kernel)[name]
+    entry = by_kernel_name(kernel, params)[param.name]
     if not rest:
-        return names[name].name
+        return f"{entry.name}.{field.name}" if field else entry.name
     what, _, axis = rest.partition(".")
     if what == "offset":
-        return "0"
-    extent = names[name].extent
+        return f"offsetof({param.type}, {field.name}) / {_size(field)}" if field else "0"
+    extent = entry.extent
     assert extent is not None
     if what == "size":
         return f"(int64_t){extent.dimensions[int(axis)]}"
     inner = [f"(int64_t){size}" for size in extent.dimensions[int(axis) + 1 :]]
+    inner += [f"(int64_t)(sizeof({param.type}) / {_size(field)})"] if field else []
     return " * ".join(inner) if inner else "1"
 
 
-def _by_kernel_name(kernel: Described, params: Sequence[Parameter]) -> dict[str, Parameter]:
-    """Return the C parameter of each kernel parameter, which may have another name in C."""
-    sizes = {size for param in params if param.extent for size in param.extent.dimensions}
-    own = [param for param in params[kernel.rank :] if param.name not in sizes]
-    return {param.name: entry for param, entry in zip(kernel.params, own, strict=True)}
+def _size(field: Field) -> str:
+    return f"sizeof({CTYPES[field.type]})"
+
+
+def _by_kir_name(kernel: Described) -> dict[str, tuple[Param, Field | None]]:
+    """Return the parameter of the source, and of a struct the field, that each parameter of KIR is."""
+    plain: dict[str, tuple[Param, Field | None]] = {
+        param.kir: (param, None) for param in kernel.params if not param.fields
+    }
+    return plain | {field.kir: (param, field) for param in kernel.params for field in param.fields}
 
 
 def _field(item: ParamField, value: str) -> list[str]:
@@ -167,7 +186,7 @@ def _launch(
     domain: list[str],
     driver: str,
 ) -> list[str]:
-    names = _by_kernel_name(kernel, params)
+    names = by_kernel_name(kernel, params)
     args = []
     for param in kernel.params:
         if param.rank:
@@ -176,7 +195,10 @@ def _launch(
             size = " * ".join([*entry.extent.dimensions, f"sizeof(*{entry.name})"])
             # What a kernel leaves alone in a written array has to come back as it was.
             access = "ATOLL_BOTH" if param.written else "ATOLL_READ"
-            args.append(f"{{ATOLL_BUFFER, {access}, (void *){entry.name}, {size}, 0, 0}}")
+            # Each field is a view of its own over the same memory, which launchers give one buffer.
+            args += [f"{{ATOLL_BUFFER, {access}, (void *){entry.name}, {size}, 0, 0}}"] * max(
+                len(param.fields), 1
+            )
     if emitted.layout.block_bytes:
         args.append(f"{{ATOLL_SCALAR, ATOLL_READ, atoll_block_, {emitted.layout.block_bytes}, 8, 0}}")
     groups = [

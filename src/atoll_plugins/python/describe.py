@@ -13,9 +13,16 @@ from typing import Any
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import AtollError, CompileError
 from atoll.kernels.files import kernels_of, load
-from atoll.kernels.structs import StructType, StructView
+from atoll_plugins.python.contract import checks
 from atoll_plugins.python.importing import project_files, quiet_stdout
-from atoll_plugins.python.values import C_WORDS, CTYPES, Described, diagnostic_out
+from atoll_plugins.python.values import (
+    C_WORDS,
+    CTYPES,
+    Described,
+    by_kernel_name,
+    diagnostic_out,
+    parameters,
+)
 
 
 def describe(path: str, root: str) -> list[Described]:
@@ -26,31 +33,44 @@ def describe(path: str, root: str) -> list[Described]:
     """
     found = []
     for kernel in kernels_of(load(path, root), path):
-        one = Described.of(kernel.compiled().kernel, path, kernel.__doc__)
+        one = Described.of(kernel, path)
         _refuse_unshippable(one)
-        structs = [
-            item.name for item in kernel.compiled().params if isinstance(item.type, StructType | StructView)
-        ]
-        if structs:
-            raise CompileError(
-                _unshippable(one, f"takes structs: {', '.join(structs)}", "launch it from Python")
-            )
         found.append(one)
     return found
 
 
 def _refuse_unshippable(kernel: Described) -> None:
-    narrow = [param.name for param in kernel.params if param.type not in CTYPES]
+    narrow = [param.name for param in kernel.params if not param.fields and param.type not in CTYPES]
+    fields = [(param, field) for param in kernel.params for field in param.fields]
+    narrow += [f"{param.name}.{field.name}" for param, field in fields if field.type not in CTYPES]
+    unnamed = [word for pair in fields for word in (pair[0].type, pair[1].name) if not _is_c_name(word)]
     message, hint = "", ""
     if kernel.waits and not any(kernel.group):
         message, hint = "waits at a barrier and has no launch contract", "write `@kernel(block=256)`"
     elif narrow:
         message = f"has parameters of a type without a C spelling: {', '.join(narrow)}"
         hint = "take them as `u16`, or launch the kernel from Python"
-    elif kernel.name in C_WORDS or not kernel.name.isascii():
+    elif not narrow and not unnamed and _broken_contract(kernel):
+        message, hint = _broken_contract(kernel), "state it over numbers and sizes that the kernel has"
+    elif unnamed:
+        message, hint = f"takes a struct whose names C does not take: {unnamed[0]}", "rename it"
+    elif not _is_c_name(kernel.name):
         message, hint = "would be a C function of that name", "rename it"
     if message:
         raise CompileError(_unshippable(kernel, message, hint))
+
+
+def _broken_contract(kernel: Described) -> str:
+    """Return what a condition of the contract asks for in vain, or nothing."""
+    try:
+        checks(kernel.name, kernel.requires, by_kernel_name(kernel, parameters(kernel)))
+    except ValueError as error:
+        return f"has a launch contract that means nothing: {error}"
+    return ""
+
+
+def _is_c_name(word: str) -> bool:
+    return word not in C_WORDS and word.isascii()
 
 
 def _unshippable(kernel: Described, message: str, hint: str) -> Diagnostic:

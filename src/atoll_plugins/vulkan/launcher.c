@@ -425,19 +425,31 @@ typedef struct vk_job {
   unsigned char *block;
   uint32_t block_bytes, push, bindings;
   vk_buffer *buffers;
+  uint32_t *owners; /* the binding whose buffer each has; its own but for memory that is given twice */
   VkDescriptorPool pool;
   VkDescriptorSet set;
 } vk_job;
+
+/* The binding of a buffer argument. */
+static uint32_t vk_binding(const atoll_launch *launch, uint32_t index) {
+  uint32_t binding = 0;
+  for (uint32_t k = 0; k < index; k++) binding += launch->args[k].kind == ATOLL_BUFFER;
+  return binding;
+}
 
 static int vk_upload(vk_job *job, atoll_text *reason) {
   uint32_t next = 0;
   for (uint32_t k = 0; k < job->launch->arg_count; k++) {
     const atoll_arg *arg = &job->launch->args[k];
     if (arg->kind != ATOLL_BUFFER) continue;
-    if (vk_allocate(&job->buffers[next], atoll_room(arg->bytes), reason)) return 1;
-    if (vk_copy(&job->buffers[next++], arg->data, arg->bytes, 1, reason)) return 1;
+    job->owners[next] = atoll_owner(job->launch, k) == k ? next : vk_binding(job->launch, atoll_owner(job->launch, k));
+    if (job->owners[next] == next && (vk_allocate(&job->buffers[next], atoll_room(arg->bytes), reason) ||
+                                      vk_copy(&job->buffers[next], arg->data, arg->bytes, 1, reason)))
+      return 1;
+    next++;
   }
   if (next == job->bindings) return 0;
+  job->owners[next] = next;
   return vk_allocate(&job->buffers[next], atoll_room(job->block_bytes), reason) ||
          vk_copy(&job->buffers[next], job->block, job->block_bytes, 1, reason);
 }
@@ -447,7 +459,9 @@ static int vk_download(const vk_job *job, atoll_text *reason) {
   for (uint32_t k = 0; k < job->launch->arg_count; k++) {
     const atoll_arg *arg = &job->launch->args[k];
     if (arg->kind != ATOLL_BUFFER) continue;
-    if (arg->access != ATOLL_READ && vk_copy(&job->buffers[next], arg->data, arg->bytes, 0, reason)) return 1;
+    if (job->owners[next] == next && atoll_is_written(job->launch, k) &&
+        vk_copy(&job->buffers[next], arg->data, arg->bytes, 0, reason))
+      return 1;
     next++;
   }
   return 0;
@@ -471,7 +485,7 @@ static int vk_bind(vk_job *job, atoll_text *reason) {
   infos = calloc(job->bindings, sizeof *infos);
   writes = calloc(job->bindings, sizeof *writes);
   for (uint32_t k = 0; infos != NULL && writes != NULL && k < job->bindings; k++) {
-    infos[k] = (VkDescriptorBufferInfo){job->buffers[k].buffer, 0, UINT64_MAX};
+    infos[k] = (VkDescriptorBufferInfo){job->buffers[job->owners[k]].buffer, 0, UINT64_MAX};
     writes[k] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                        .dstSet = job->set,
                                        .dstBinding = k,
@@ -547,7 +561,8 @@ static int vk_run_job(vk_job *job, const atoll_code *code, atoll_text *reason) {
   job->bindings = atoll_count(job->launch, ATOLL_BUFFER) + (job->block_bytes > VK_PUSH_BYTES);
   job->block = calloc(1, job->block_bytes + 4);
   job->buffers = calloc(job->bindings + 1, sizeof *job->buffers);
-  if (job->block == NULL || job->buffers == NULL) return atoll_say(reason, "out of host memory");
+  job->owners = calloc(job->bindings + 1, sizeof *job->owners);
+  if (job->block == NULL || job->buffers == NULL || job->owners == NULL) return atoll_say(reason, "out of host memory");
   (void)atoll_pack(job->launch, job->block);
   job->loaded = vk_load(job->launch, code, job->bindings, job->push, reason);
   if (job->loaded == NULL || vk_upload(job, reason) || vk_bind(job, reason) || vk_record(job, reason) ||
@@ -576,7 +591,7 @@ static int vk_run(const atoll_launch *launch, atoll_text *reason) {
   vk_job job = {.launch = launch};
   const atoll_code *code;
   int failed;
-  if (atoll_check(launch, reason) || vk_open(reason)) return 1;
+  if (atoll_check(launch, reason) || atoll_overlaps(launch, reason) || vk_open(reason)) return 1;
   code = atoll_choose_code(launch, &vk_state.facts, vk_fits, vk_score, reason);
   if (code == NULL || vk_check(launch, code, reason)) return 1;
   failed = vk_run_job(&job, code, reason);
@@ -585,6 +600,7 @@ static int vk_run(const atoll_launch *launch, atoll_text *reason) {
     for (uint32_t k = 0; job.buffers != NULL && k < job.bindings; k++) vk_release(&job.buffers[k]);
   }
   free(job.buffers);
+  free(job.owners);
   free(job.block);
   return failed;
 }

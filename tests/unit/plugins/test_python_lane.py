@@ -36,7 +36,8 @@ def scale(a: f32, x: view[f32], out: view[f32, 2], value: i32, domain0: i32):
     if i < x.size and j < value + domain0:
         out[i, j] = a * x[i] * HALF
 
-@kernel(block=32)
+@kernel(block=32, requires=("x.size // 32 == out.shape[0]",
+                            "x.size % (0 - 7) < 1 and 0 - 7 // 2 == 0 - 3 or 1 > 2 > 0"))
 def sums(x: view[f32], out: view[f32]):
     t = atoll.shared(f32, 32)
     t[atoll.local_id(0)] = x[atoll.global_id(0)]
@@ -149,6 +150,7 @@ int main(void) {
   if (sums(64, x, 64, sum, 2)) return puts(atoll_last_error()), 1;
   printf("%g %g\n", sum[0], sum[1]);
   printf("%d %s\n", sums(33, x, 64, sum, 2), atoll_last_error());
+  printf("%d %s\n", sums(64, x, 64, sum, 3), atoll_last_error());
   printf("%d %d\n", sums(0, x, 64, sum, 2), scale(0x80000000u, 1, 4, x, 64, &out[0][0], 4, 2, 1, 1));
   return 0;
 }
@@ -185,9 +187,10 @@ def test_the_entry_for_the_processor_answers_keeps_what_it_leaves_alone_and_refu
     ]
     subprocess.run(argv, check=True, timeout=60)
     done = subprocess.run([program], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.split("\n")[:3] == [
+    assert done.stdout.split("\n")[:4] == [
         "0 0 2 2 4 4 9 9 31 95",
         "1 sums: waits at a barrier, so its domain has to be whole work-groups: 33 is no multiple of 32",
+        "1 sums: has a launch contract that this launch breaks: x.size // 32 == out.shape[0]; here x.size is 64, out.shape[0] is 3",  # noqa: E501
         "0 1",
     ]
 

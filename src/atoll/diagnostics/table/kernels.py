@@ -130,8 +130,9 @@ CODES = {
     ),
     "ATL0744": CodeInfo(
         "a kernel that cannot be shipped",
-        "A kernel compiled ahead of time needs a work-group size where it waits at a barrier or uses "
-        "shared memory: write `@kernel(block=256)`.",
+        "A kernel compiled ahead of time is a function of C: it needs a work-group size where it waits at a "
+        "barrier (write `@kernel(block=256)`), a name, and parameters and fields of structs that C can spell, "
+        "and a launch contract over what its parameters have.",
     ),
     "ATL0750": CodeInfo(
         "an index out of bounds",

@@ -104,6 +104,40 @@ ATOLL_MAYBE_UNUSED static uint32_t atoll_count(const atoll_launch *launch, int k
   return count;
 }
 
+/* The first buffer that is the same memory as buffer `k`, or `k`: they are one buffer on the device, so that
+ * what a kernel writes through one is what it reads through the other. */
+ATOLL_MAYBE_UNUSED static uint32_t atoll_owner(const atoll_launch *launch, uint32_t k) {
+  const atoll_arg *arg = &launch->args[k];
+  for (uint32_t j = 0; j < k && arg->bytes != 0; j++)
+    if (launch->args[j].kind == ATOLL_BUFFER && launch->args[j].data == arg->data && launch->args[j].bytes == arg->bytes)
+      return j;
+  return k;
+}
+
+/* Whether the kernel writes the memory of buffer `k`, through whichever argument. */
+ATOLL_MAYBE_UNUSED static int atoll_is_written(const atoll_launch *launch, uint32_t k) {
+  for (uint32_t j = k; j < launch->arg_count; j++)
+    if (launch->args[j].kind == ATOLL_BUFFER && launch->args[j].access != ATOLL_READ && atoll_owner(launch, j) == k)
+      return 1;
+  return 0;
+}
+
+/* 0, or 1 with the reason where two buffers share a part of their memory and one of them is written: each would
+ * be copied back over the other. For devices with memory of their own. */
+ATOLL_MAYBE_UNUSED static int atoll_overlaps(const atoll_launch *launch, atoll_text *reason) {
+  for (uint32_t k = 0; k < launch->arg_count; k++)
+    for (uint32_t j = 0; j < k; j++) {
+      const atoll_arg *one = &launch->args[j], *other = &launch->args[k];
+      uintptr_t low = (uintptr_t)one->data, start = (uintptr_t)other->data;
+      if (one->kind != ATOLL_BUFFER || other->kind != ATOLL_BUFFER || atoll_owner(launch, k) == j) continue;
+      if (one->access == ATOLL_READ && other->access == ATOLL_READ) continue;
+      if (low < start + other->bytes && start < low + one->bytes && (low != start || one->bytes != other->bytes))
+        return atoll_say(reason, "arguments %u and %u of %s overlap in a part, and one of them is written", (unsigned)j,
+                         (unsigned)k, launch->entry);
+    }
+  return 0;
+}
+
 /* Pack the scalars in order, each at the next multiple of its alignment. Returns the bytes used; where
  * `out` is not NULL it holds at least as many. */
 ATOLL_MAYBE_UNUSED static uint64_t atoll_pack(const atoll_launch *launch, unsigned char *out) {
