@@ -66,7 +66,7 @@ def test_every_statement_of_python_is_either_lowered_or_refused_by_name() -> Non
     rest = kinds - statements._HANDLERS.keys() - unsupported.STATEMENTS.keys() - {ast.stmt}
     assert {kind.__name__ for kind in rest} <= {"TypeAlias"}
     others = {kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.expr)}
-    left = others - expressions._HANDLERS.keys() - unsupported.EXPRESSIONS.keys() - {ast.expr}
+    left = others - expressions.HANDLERS.keys() - unsupported.EXPRESSIONS.keys() - {ast.expr}
     deprecated = {"Num", "Str", "Bytes", "NameConstant", "Ellipsis"}
     assert {kind.__name__ for kind in left} <= deprecated | {"FormattedValue", "TemplateStr", "Interpolation"}
 

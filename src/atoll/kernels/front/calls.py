@@ -15,8 +15,10 @@ from atoll.kernels import surface
 from atoll.kernels.definition import DeviceFunction, KernelFunction
 from atoll.kernels.front.convert import cast, coerce, expression, note_type, together
 from atoll.kernels.front.convert import literal as typed_literal
-from atoll.kernels.front.expressions import element_place, in_order, lower, view_size
+from atoll.kernels.front.elements import element_place
+from atoll.kernels.front.expressions import HANDLERS, in_order, lower
 from atoll.kernels.front.inline import inline
+from atoll.kernels.front.names import view_size
 from atoll.kernels.front.state import State
 from atoll.kernels.front.values import (
     Opaque,
@@ -354,3 +356,13 @@ _OTHERS: dict[object, Callable[[State, ast.Call, object], Value | None]] = {
     surface.barrier: _barrier,
     surface.bitcast: _bitcast,
 }
+
+
+def _call(state: State, node: ast.Call) -> Value:
+    found = lower_call(state, node)
+    if found is None:
+        raise state.error("ATL0727", "this call gives no value", node)
+    return found
+
+
+HANDLERS[ast.Call] = _call

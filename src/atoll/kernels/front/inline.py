@@ -65,7 +65,8 @@ def inline(state: State, node: ast.Call, device: DeviceFunction) -> Value | None
 
 
 def _body(state: State, frame: Frame, signed: Signature, before: int) -> None:
-    from atoll.kernels.front.statements import lower_block, needs_flag
+    from atoll.kernels.front.returns import needs_flag
+    from atoll.kernels.front.statements import lower_block
 
     function = frame.function
     if signed.result is not None:

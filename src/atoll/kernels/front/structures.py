@@ -8,7 +8,8 @@ from atoll.diagnostics import Span
 from atoll.ir import Parameter, View
 from atoll.ir import nodes as n
 from atoll.kernels.front.convert import coerce, note_type
-from atoll.kernels.front.expressions import element_place, in_order, lower, simple
+from atoll.kernels.front.elements import element_place
+from atoll.kernels.front.expressions import in_order, lower, simple
 from atoll.kernels.front.signature import SignedParameter
 from atoll.kernels.front.state import LocalBinding, State, StructBinding
 from atoll.kernels.front.values import StructArray, StructValue, Value, ViewValue, described

@@ -28,7 +28,7 @@ class Group:
     ids: Triple
     size: Triple
     count: Triple
-    subgroup: int
+    subgroup: int = 1
     shared: dict[tuple[tuple[Site, ...], int], OracleShared] = field(default_factory=dict)
     epoch: int = 0
 
