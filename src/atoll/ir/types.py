@@ -63,6 +63,11 @@ class Scalar:
         """Bytes of one element in memory."""
         return max(1, self.bits // 8)
 
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest value of an integer type."""
+        return -(self.is_signed << (self.bits - 1)), (1 << (self.bits - self.is_signed)) - 1
+
     def __str__(self) -> str:
         return self.name
 

@@ -233,8 +233,7 @@ def _to_float(a: Vector, target: Scalar) -> Vector:
 def _to_integer(a: Vector, target: Scalar) -> Vector:
     """Convert toward zero; saturate; NaN gives 0."""
     wide = np.trunc(a.astype(np.float64))
-    signed = target.is_signed
-    low, high = -(signed << (target.bits - 1)), (1 << (target.bits - signed)) - 1
+    low, high = target.range
     over, under = wide >= float(high), wide <= float(low)
     plain = np.where(over | under | np.isnan(wide), 0.0, wide)
     kind = dtype_of(target)

@@ -37,7 +37,7 @@ from atoll.ir import (
 )
 from atoll.ir.nodes import bits_of, value_of
 from atoll.kernels.promote import literal_fits
-from atoll.kernels.scalars import Typed, limits
+from atoll.kernels.scalars import Typed
 from atoll.runtime.regions import Extent
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def scalar_value(param: Parameter, value: Any) -> bool | int | float:
     if scalar.is_integer and isinstance(plain, float):
         raise _refuse(param, f"the float {plain!r}", hint=f"pass `int({param.name})`")
     if not literal_fits(plain, scalar):
-        low, high = limits(scalar) if scalar.is_integer else ("-max", "max")
+        low, high = scalar.range if scalar.is_integer else ("-max", "max")
         raise _refuse(param, f"{plain!r}, which is not from {low} to {high}")
     return value_of(scalar, bits_of(scalar, plain))
 

@@ -16,7 +16,6 @@ from atoll.ir.nodes import Binary, MathCall
 from atoll.ir.ops import Binary as Op
 from atoll.ir.walk import all_expressions, has_barrier
 from atoll.kernels.launch import block_for, rank_of
-from atoll.kernels.scalars import limits
 from atoll.kernels.structs import StructType, StructView, spread
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def _argument(kind: Scalar | View | StructType | StructView, size: int, random: 
         return True
     if kind.is_float:
         return float(random.integers(-8, 9)) / 8
-    return min(size, limits(kind)[1])
+    return min(size, kind.range[1])
 
 
 def _structs(view: StructView, size: int, random: np.random.Generator) -> Any:
@@ -81,7 +80,7 @@ def _array(view: View, size: int, random: np.random.Generator) -> Any:
         if view.element.name not in names:
             return _bfloat16(random.integers(-64, 65, shape) / 64)
         return (random.integers(-64, 65, shape) / 64).astype(names[view.element.name])
-    top = min(size - 1, limits(view.element)[1])
+    top = min(size - 1, view.element.range[1])
     sign = "i" if view.element.is_signed else "u"
     return random.integers(0, top + 1, shape).astype(f"{sign}{view.element.nbytes}")
 

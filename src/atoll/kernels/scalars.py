@@ -200,15 +200,8 @@ def _cast(value: Number, scalar: Scalar) -> Number:
 def _saturate(value: float, scalar: Scalar) -> int:
     if math.isnan(value):
         return 0
-    low, high = limits(scalar)
+    low, high = scalar.range
     return low if value <= low else high if value >= high else math.trunc(value)
-
-
-def limits(scalar: Scalar) -> tuple[int, int]:
-    """Return the least and the greatest integer of a type."""
-    if scalar.is_signed:
-        return -(1 << (scalar.bits - 1)), (1 << (scalar.bits - 1)) - 1
-    return 0, (1 << scalar.bits) - 1
 
 
 def typed(value: Any, scalar: Scalar) -> Any:

@@ -53,17 +53,11 @@ def pack_block(layout: LaunchLayout, values: Mapping[str, int | float | bool]) -
 def _bytes_of(path: str, scalar: Scalar, value: int | float | bool) -> bytes:
     if scalar.kind is Kind.FLOAT:
         return _float_bytes(path, scalar, float(value))
-    low, high = _range(scalar)
+    low, high = scalar.range
     if isinstance(value, float) or not low <= int(value) <= high:
         raise _out_of_range(path, scalar, value)
     width = max(4, scalar.nbytes)
     return int(value).to_bytes(width, "little", signed=scalar.is_signed)
-
-
-def _range(scalar: Scalar) -> tuple[int, int]:
-    if scalar.is_signed:
-        return -(1 << scalar.bits - 1), (1 << scalar.bits - 1) - 1
-    return 0, (1 << scalar.bits) - 1
 
 
 def _float_bytes(path: str, scalar: Scalar, value: float) -> bytes:

@@ -10,8 +10,9 @@ from functools import cache
 
 from atoll.ir import BF16, F16, Module
 from atoll.ir.parse import parse
+from atoll.ir.scalar import rounded
 from atoll.ir.verify import verify
-from atoll.testing.evaluate import ViewValue, rounded
+from atoll.testing.evaluate import ViewValue
 from atoll.testing.program import Arguments, Program, floats, ints
 from atoll.testing.tables import table_programs
 

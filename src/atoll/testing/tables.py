@@ -33,8 +33,9 @@ from atoll.ir import (
     nodes,
     ops,
 )  # fmt: skip
+from atoll.ir.scalar import rounded
 from atoll.ir.verify import cast_allows, verify
-from atoll.testing.evaluate import Number, ViewValue, rounded
+from atoll.testing.evaluate import Number, ViewValue
 from atoll.testing.program import Arguments, Program
 
 _INTEGERS = (I8, I16, I32, I64, U8, U16, U32, U64)

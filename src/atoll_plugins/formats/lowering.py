@@ -303,7 +303,7 @@ class Lowering(ABC, Generic[V]):
     def _float_to_integer(self, op: Cast, source: Scalar, target: Scalar, value: V) -> V:
         """Convert toward zero; saturate; NaN gives 0 because it is inside no range."""
         held = wide(target)
-        least, most = _range(target)
+        least, most = target.range
         beyond = self.number(source, float(most + 1))
         above = self.compare(Compare.GE, source, value, beyond)
         below = self.compare(Compare.LT, source, value, self.number(source, float(least)))
@@ -320,12 +320,6 @@ def info_path(expr: nodes.ViewInfo) -> str:
     if expr.op is ops.Extent.OFFSET:
         return f"{expr.view}.offset"
     return f"{expr.view}.{expr.op}.{expr.dimension}"
-
-
-def _range(scalar: Scalar) -> tuple[int, int]:
-    if scalar.is_signed:
-        return -(1 << (scalar.bits - 1)), (1 << (scalar.bits - 1)) - 1
-    return 0, (1 << scalar.bits) - 1
 
 
 def _widened(const: nodes.Const) -> int:

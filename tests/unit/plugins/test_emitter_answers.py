@@ -15,9 +15,10 @@ import pytest
 
 from atoll.ir import F32, I32, U32
 from atoll.ir.ops import Binary
+from atoll.ir.scalar import binary
 from atoll.plugin import DriverDevice
 from atoll.testing.emitters import answers_are_right
-from atoll.testing.evaluate import Number, ViewValue, binary
+from atoll.testing.evaluate import Number, ViewValue
 from atoll.testing.launching import run
 from atoll.testing.program import Program
 from atoll.testing.programs import programs

@@ -24,6 +24,11 @@ CODES = {
         "broadcast names one lane for all. A condition on subgroup_id, or on what a reduction or a vote "
         "gave, is the same for the whole sub-group; one on local_id or lane_id is not.",
     ),
+    "ATL0705": CodeInfo(
+        "a pass that spoils a kernel",
+        "A pass over KIR left something that means nothing. It is a fault of Atoll: please report the kernel "
+        "and what `atoll kernel show FILE --stage kir` prints for it.",
+    ),
     "ATL0710": CodeInfo(
         "Python that a kernel cannot hold",
         "The statement or expression has no meaning on a device, or none that is Python's. The sentence "
