@@ -373,6 +373,24 @@ class Session:
         )
         return project_metadata(self.root, stated, more=more)
 
+    def requirements(self) -> tuple[str, ...]:
+        """Return the distributions that bring what is linked its libraries; plans where no plan holds.
+
+        Raises:
+            AtollError: Where the planner refuses.
+        """
+        import json
+
+        from atoll.build.fresh import call_key, engine_stamp, recall
+
+        if not self.accel:
+            return ()
+        key = call_key(self._asked(), engine_stamp())
+        plan = recall(self.root, key) or self._plan(key)
+        found = json.loads((self.root / plan.folder / "resolution.json").read_text(encoding="utf-8"))
+        rows = (row for lane in found["lanes"].values() for row in lane.get("runtime", ()))
+        return tuple(sorted({row["requirement"] for row in rows} - {""}))
+
     def pack(self, built: Built, out: Path) -> Packed:
         """Write the wheel of what was built, measured first.
 
@@ -389,7 +407,7 @@ class Session:
         paths = [path for output in outputs for path in (output.path, *_tops(output))]
         return pack_tree(
             built.tree,
-            self.metadata(),
+            self.metadata(more=self.requirements()),
             out,
             declared=self.accel,
             rules=backend_rules(),

@@ -20,7 +20,7 @@ from atoll.build.values import BuildPlan, Output
 from atoll.diagnostics import Diagnostic, Severity, Span
 from atoll.graph import Action, Graph, Role
 
-FORMAT = 1
+FORMAT = 2
 RECORDS = ".atoll/plan/records"
 _ENGINE = ("atoll", "atoll_plugins")
 _ENGINE_FILES = (".py", ".c", ".h", ".txt")
@@ -106,7 +106,7 @@ def _plan(value: Mapping[str, Any]) -> BuildPlan:
         plan_folder=_text(value["plan_folder"]),
         graph=Graph(actions=tuple(_action(row) for row in value["actions"])),
         outputs=tuple(
-            Output(**{**row, "args": _texts(row["args"]), "files": _texts(row["files"])})
+            Output(**{**row, **{name: _texts(row[name]) for name in ("args", "files", "search")}})
             for row in value["outputs"]
         ),
         floors=tuple(Fact(**row) for row in value["floors"]),

@@ -26,6 +26,7 @@ from atoll.build.boundaries import (
     scan_boundaries,
 )
 from atoll.build.compdb import compile_commands
+from atoll.build.cxxmodules import add_cxx_module, imported, texts
 from atoll.build.datafiles import DataPlan, plan_data, python_data, side_copies
 from atoll.build.inputs import plan_inputs
 from atoll.build.install import Library, install
@@ -42,6 +43,7 @@ from atoll.build.parts import (
     is_program_registry,
     output_of,
     parts_of,
+    python_folder,
     runtime_paths,
 )
 from atoll.build.programs import Declared, declared, joined, program_owners
@@ -84,6 +86,7 @@ class _Work:
     actions: list[Action] = field(default_factory=list)
     roots: dict[str, dict[str, str]] = field(default_factory=dict)
     declared: Declared = field(default_factory=Declared)
+    texts: tuple[str, ...] = ()
 
     @property
     def sources(self) -> tuple[SourceProduct, ...]:
@@ -111,6 +114,7 @@ def plan(request: BuildRequest) -> BuildPlan:
     _data(work)
     for name, target in sorted(request.manifest.targets.items()):
         _target(work, name, target)
+    _cxx_modules(work)
     _compile_host(work)
     for part in work.parts:
         _link(work, part)
@@ -380,6 +384,24 @@ def _python_headers() -> str:
     return folder
 
 
+def _cxx_modules(work: _Work) -> None:
+    """Give each target whose boundary some unit imports the unit of that boundary's module."""
+    owners = {
+        name: target.boundary
+        for name, target in sorted(work.request.manifest.targets.items())
+        if target.boundary and target.kind is not TargetKind.PYTHON
+    }
+    if not owners:
+        return
+    work.texts = texts(work.units.get(HOST, ()))
+    wanted = imported(work.request.root, work.texts)
+    for name, boundary in owners.items():
+        interface = work.interfaces[boundary]
+        if interface.module in wanted:
+            shape = work.boundaries[boundary].table.shape
+            add_cxx_module(work.request, work.generated, name, interface, shape)
+
+
 def _compile_host(work: _Work) -> None:
     units = [*work.units.get(HOST, ()), *work.generated.units]
     if units:
@@ -401,6 +423,7 @@ def _link(work: _Work, part: Part) -> None:
     files = tuple(other.output for other in used)
     taken = [objects, *(_objects(work, other) for other in used if other.kind == "static")]
     folders = tuple(dict.fromkeys(folder for each in taken for folder in _runtime(work, each)))
+    _search(work, part, folders)
     args = [
         *part.args,
         *_added(work, part, objects),
@@ -477,6 +500,18 @@ def _lane_args(work: _Work, objects: list[ObjectProduct]) -> Iterator[str]:
             yield from made.link_args
 
 
+def _search(work: _Work, part: Part, folders: tuple[RuntimeFolder, ...]) -> None:
+    """Say where a package finds here what another distribution brings where it is installed."""
+    paths = tuple(folder.path for folder in folders if folder.inside)
+    if part.output.startswith(f"{python_folder(work.request)}/") and paths:
+        work.outputs = [
+            replace(output, search=tuple(dict.fromkeys((*output.search, *paths))))
+            if output.target == part.target
+            else output
+            for output in work.outputs
+        ]
+
+
 def _runtime(work: _Work, objects: list[ObjectProduct]) -> Iterator[RuntimeFolder]:
     for lane, made in sorted(work.lanes.plans.items()):
         if lane != HOST and any(product in made.objects for product in objects):
@@ -522,6 +557,7 @@ def _finish(work: _Work) -> BuildPlan:
                 *(path for found in work.lanes.packages.values() for item in found for path in item.inputs),
                 *work.declared.inputs,
                 *(one.path for one in work.data.tables),
+                *work.texts,
             ],
         ),
     )

@@ -23,6 +23,7 @@ class Output:
         args: Arguments that `run` and `test` start it with.
         timeout: Seconds that a test may take, or None.
         exclusive: Whether a test runs alone.
+        search: Folders of shared libraries that a package finds elsewhere once it is installed.
     """
 
     target: str
@@ -32,6 +33,7 @@ class Output:
     args: tuple[str, ...] = ()
     timeout: float | None = None
     exclusive: bool = False
+    search: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

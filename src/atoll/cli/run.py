@@ -71,6 +71,9 @@ def start(built: Built, output: Output, args: Iterable[str]) -> tuple[list[str],
         tree = str((built.root / output.path).parent)
         known = environment.get("PYTHONPATH")
         environment["PYTHONPATH"] = f"{tree}{os.pathsep}{known}" if known else tree
+        if output.search:
+            paths = (*output.search, environment.get("LD_LIBRARY_PATH", ""))
+            environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, paths))
         return [sys.executable, *output.args, *args], environment
     return [str(built.root / output.path), *output.args, *args], environment
 

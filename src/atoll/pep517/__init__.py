@@ -125,7 +125,7 @@ def _prepared(folder: Path, config_settings: Given, *, editable: bool = False) -
 def _metadata(session: Session, *, editable: bool) -> Metadata:
     from atoll.pep517.editable import requires
 
-    return session.metadata(more=requires() if editable else ())
+    return session.metadata(more=(*session.requirements(), *(requires() if editable else ())))
 
 
 def _wheel(out: Path, config_settings: Given) -> str:
