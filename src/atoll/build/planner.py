@@ -26,7 +26,6 @@ from atoll.build.boundaries import (
     scan_boundaries,
 )
 from atoll.build.compdb import compile_commands
-from atoll.build.cxxmodules import add_cxx_module, imported, texts
 from atoll.build.datafiles import DataPlan, plan_data, python_data, side_copies
 from atoll.build.inputs import plan_inputs
 from atoll.build.install import Library, install
@@ -86,7 +85,6 @@ class _Work:
     actions: list[Action] = field(default_factory=list)
     roots: dict[str, dict[str, str]] = field(default_factory=dict)
     declared: Declared = field(default_factory=Declared)
-    texts: tuple[str, ...] = ()
 
     @property
     def sources(self) -> tuple[SourceProduct, ...]:
@@ -114,7 +112,6 @@ def plan(request: BuildRequest) -> BuildPlan:
     _data(work)
     for name, target in sorted(request.manifest.targets.items()):
         _target(work, name, target)
-    _cxx_modules(work)
     _compile_host(work)
     for part in work.parts:
         _link(work, part)
@@ -384,24 +381,6 @@ def _python_headers() -> str:
     return folder
 
 
-def _cxx_modules(work: _Work) -> None:
-    """Give each target whose boundary some unit imports the unit of that boundary's module."""
-    owners = {
-        name: target.boundary
-        for name, target in sorted(work.request.manifest.targets.items())
-        if target.boundary and target.kind is not TargetKind.PYTHON
-    }
-    if not owners:
-        return
-    work.texts = texts(work.units.get(HOST, ()))
-    wanted = imported(work.request.root, work.texts)
-    for name, boundary in owners.items():
-        interface = work.interfaces[boundary]
-        if interface.module in wanted:
-            shape = work.boundaries[boundary].table.shape
-            add_cxx_module(work.request, work.generated, name, interface, shape)
-
-
 def _compile_host(work: _Work) -> None:
     units = [*work.units.get(HOST, ()), *work.generated.units]
     if units:
@@ -557,7 +536,6 @@ def _finish(work: _Work) -> BuildPlan:
                 *(path for found in work.lanes.packages.values() for item in found for path in item.inputs),
                 *work.declared.inputs,
                 *(one.path for one in work.data.tables),
-                *work.texts,
             ],
         ),
     )
