@@ -25,18 +25,29 @@ def command() -> None:
 @command.command(name="show")
 @_FILE
 @click.option("--target", metavar="PLATFORM[:ARCH]", help="What to emit for, such as cpu.")
-@click.option("--stage", metavar="NAME", help="`kir`, or one of the target's stages.")
+@click.option("--stage", metavar="NAME", help="`kir`, `kir-optimised`, or one of the target's stages.")
 @click.option("--lines", is_flag=True, help="Put the lines of the source into the code, for debuggers.")
+@click.option("--without", metavar="PASS", multiple=True, help="Leave out a pass over KIR; may be repeated.")
 @_JSON
-def show(file: str, target: str | None, stage: str | None, lines: bool, as_data: bool) -> None:
+def show(
+    file: str,
+    target: str | None,
+    stage: str | None,
+    lines: bool,
+    without: tuple[str, ...],
+    as_data: bool,
+) -> None:
     """Print a kernel as KIR, or as a target's text; a binary stage that is named as its bytes."""
     with answering(as_data) as answer:
         from atoll.kernels.files import select
 
         wanted = stage or ("kir" if target is None else None)
-        if target is None and wanted != "kir":
+        if target is None and wanted not in ("kir", "kir-optimised"):
             raise _no_target(str(stage))
-        rows = [(kernel, kernel.show(target or "", wanted, lines=lines)) for kernel in select(file)]
+        rows = [
+            (kernel, kernel.show(target or "", wanted, lines=lines, without=without))
+            for kernel in select(file)
+        ]
         answer["kernels"] = [
             {"name": kernel.__name__, "text": code if isinstance(code, str) else None, "hex": _hex(code)}
             for kernel, code in rows

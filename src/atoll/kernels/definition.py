@@ -196,17 +196,20 @@ class KernelFunction:
 
         return tune(self, arguments, block, shape, device, again=again)
 
-    def show(self, target: str, stage: str | None = None, *, lines: bool = False) -> str | bytes:
+    def show(
+        self, target: str, stage: str | None = None, *, lines: bool = False, without: Sequence[str] = ()
+    ) -> str | bytes:
         """Return a stage of compilation: text as `str`, a binary stage that is named as `bytes`.
 
         Args:
             target: ``PLATFORM`` or ``PLATFORM:ARCH``.
-            stage: ``kir``, or one of the target's; None for the target's text.
+            stage: ``kir``, ``kir-optimised``, or one of the target's; None for the target's text.
             lines: Whether the code says which line of the source each statement is from.
+            without: Passes over KIR, and rewrites as ``PASS.RULE``, that are left out.
         """
         from atoll.kernels.show import show
 
-        return show(self, target, stage, lines=lines)
+        return show(self, target, stage, lines=lines, without=without)
 
 
 def device(function: Callable[..., Any]) -> DeviceFunction:

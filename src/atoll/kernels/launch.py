@@ -441,7 +441,7 @@ def executable_for(
 
         target = device.target()
         emitter = registry().emitters[target.backend]
-        emitted = emitter.emit(compiled.module, compiled.kernel.name, target, block)
+        emitted = emitter.emit(compiled.optimised, compiled.kernel.name, target, block)
         known = cache[block] = (compiled, emitted.layout, device.load(emitted))
     return known[1], known[2]
 

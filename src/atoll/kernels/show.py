@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError
+from atoll.ir import Module
 from atoll.kernels.definition import KernelFunction
 from atoll.kernels.launch import block_for
 from atoll.plugin import Disassembler, Emitted, Emitter, Target, registry
 
 
 def show(
-    kernel: KernelFunction, target: str, stage: str | None = None, *, lines: bool = False
+    kernel: KernelFunction,
+    target: str,
+    stage: str | None = None,
+    *,
+    lines: bool = False,
+    without: Sequence[str] = (),
 ) -> str | bytes:
     """Return a stage of a kernel: text as `str`, a binary that is named as `bytes`.
 
     Without a stage it is the target's text: of a binary its disassembly, where its emitter has one.
-    With `lines` the code says which line of the source each statement is from.
+    With `lines` the code says which line of the source each statement is from; `without` names passes, and
+    rewrites of them as ``PASS.RULE``, that are left out. ``kir`` is what the front end made, and
+    ``kir-optimised`` what the passes made of it.
 
     Raises:
         UsageError: Where the target or the stage does not exist.
         CompileError: Where the target lacks what the kernel needs.
     """
-    if stage == "kir":
+    if stage in ("kir", "kir-optimised"):
         from atoll.ir.text import text
 
-        return text(kernel.module)
+        return text(kernel.module if stage == "kir" else _passed(kernel, without))
     emitter, wanted = target_named(target)
     if stage is not None:
         stages = registry().emitters_of(emitter.backend)
@@ -35,12 +44,12 @@ def show(
                 Diagnostic(
                     code="ATL0763",
                     message=f"the target `{target}` has no stage `{stage}`",
-                    notes=(f"its stages: kir, {', '.join(stages)}",),
+                    notes=(f"its stages: kir, kir-optimised, {', '.join(stages)}",),
                 )
             )
         emitter = stages[stage]
         wanted = emitter.target(None, target.partition(":")[2])
-    emitted = emit(kernel, emitter, replace(wanted, lines=lines))
+    emitted = emit(kernel, emitter, replace(wanted, lines=lines), without)
     if emitted.text:
         return emitted.code.decode()
     if stage is None and isinstance(emitter, Disassembler):
@@ -48,10 +57,33 @@ def show(
     return emitted.code
 
 
-def emit(kernel: KernelFunction, emitter: Emitter, target: Target) -> Emitted:
+def emit(kernel: KernelFunction, emitter: Emitter, target: Target, without: Sequence[str] = ()) -> Emitted:
     """Return the code of a kernel for a target, at its contract's block or the default one."""
+    found = kernel.compiled().kernel
+    return emitter.emit(_passed(kernel, without), found.name, target, block_for(found))
+
+
+def _passed(kernel: KernelFunction, without: Sequence[str]) -> Module:
+    """Return a kernel's module after the passes, some left out.
+
+    Raises:
+        UsageError: Where no pass and no rewrite has one of the names.
+    """
     compiled = kernel.compiled()
-    return emitter.emit(compiled.module, compiled.kernel.name, target, block_for(compiled.kernel))
+    if not without:
+        return compiled.optimised
+    from atoll.ir.passes import PASSES, REWRITES, optimise
+
+    unknown = [name for name in without if name not in PASSES and name not in REWRITES]
+    if unknown:
+        raise UsageError(
+            Diagnostic(
+                code="ATL0763",
+                message=f"no pass is called `{unknown[0]}`",
+                notes=(f"passes: {', '.join(PASSES)}", f"rewrites: {', '.join(REWRITES)}"),
+            )
+        )
+    return optimise(compiled.module, off=without)
 
 
 def target_named(text: str) -> tuple[Emitter, Target]:

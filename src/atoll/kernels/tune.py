@@ -137,11 +137,13 @@ def _launch(
 def _place(
     kernel: KernelFunction, tried: list[Triple], domain: Sizes, device: DriverDevice
 ) -> tuple[Path, dict[str, Any]]:
+    from atoll.ir import passes
     from atoll.ir.text import fingerprint
     from atoll.plugin.tools import cache_folder
 
     key = {
         "kir": fingerprint(kernel.module),
+        "passes": passes.VERSION,
         "device": device.info.name,
         "driver": f"{device.info.driver} {dict(sorted(device.info.facts.facts.items()))}",
         "domain": list(domain) if isinstance(domain, tuple) else [domain],

@@ -65,7 +65,7 @@ def codes(kernel: KernelFunction, emitter: Emitter, entry: Entry | None) -> list
     compiled = kernel.compiled()
     group = block_for(compiled.kernel)
     return [
-        emitter.emit(compiled.module, compiled.kernel.name, target, group)
+        emitter.emit(compiled.optimised, compiled.kernel.name, target, group)
         for target in targets(emitter, entry)
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import CompileError
@@ -29,7 +30,7 @@ class Typing:
     places: Mapping[Place, Scalar | StructType]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Compiled:
     """A kernel as KIR, the parameters of its source, the numbers it captured, and what the oracle needs."""
 
@@ -42,6 +43,13 @@ class Compiled:
     def kernel(self) -> Kernel:
         """The one kernel of the module."""
         return self.module.kernels[0]
+
+    @cached_property
+    def optimised(self) -> Module:
+        """The module after the passes: what every emitter gets."""
+        from atoll.ir.passes import optimise
+
+        return optimise(self.module)
 
 
 def compile_kernel(function: types.FunctionType, group: tuple[int, int, int] = (0, 0, 0)) -> Compiled:
