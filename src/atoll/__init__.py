@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from atoll.errors import AtollError as AtollError
     from atoll.kernels.definition import device as device
     from atoll.kernels.definition import kernel as kernel
+    from atoll.kernels.generics import const as const
     from atoll.kernels.scalars import bf16 as bf16
     from atoll.kernels.scalars import bool_ as bool_
     from atoll.kernels.scalars import f16 as f16
@@ -100,6 +101,7 @@ _HOMES = {
     "AtollError": "atoll.errors",
     "device": "atoll.kernels.definition",
     "kernel": "atoll.kernels.definition",
+    "const": "atoll.kernels.generics",
     "struct": "atoll.kernels.structs",
     "devices": "atoll.runtime",
     "measure": "atoll.packaging",

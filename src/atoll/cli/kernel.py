@@ -249,7 +249,7 @@ def _measured(
     shape = over_shape(kernel.compiled().kernel, given.domain, block)
     emitter, target = registry().emitters[opened.target().backend], opened.target()
     start = time.perf_counter()
-    module = compile_kernel(kernel.function, kernel.block).module
+    module = compile_kernel(kernel.function, kernel.block, kernel.bindings, kernel.__name__).module
     emitter.emit(module, kernel.__name__, target, shape.block)
     compiled = time.perf_counter() - start
     return {

@@ -62,16 +62,21 @@ class KernelFunction:
         function: types.FunctionType,
         block: tuple[int, int, int],
         requires: str | tuple[str, ...] | None = None,
+        *,
+        bindings: tuple[tuple[str, Any], ...] = (),
+        exported: str = "",
     ) -> None:
         self.function = function
         self.block = block
+        #: What an instance of a generic kernel binds: open names with their types and constants.
+        self.bindings = bindings
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
         self.requires: tuple[Requirement, ...] = ()
         if requires is not None:
             from atoll.kernels.contract import requirements
 
             self.requires = requirements(requires, function.__name__, names)
-        self.__name__ = function.__name__
+        self.__name__ = exported or function.__name__
         self.__module__ = function.__module__
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
@@ -97,7 +102,7 @@ class KernelFunction:
             from atoll.kernels.front import compile_kernel
 
             self.changed()
-            self._compiled = compile_kernel(self.function, self.block)
+            self._compiled = compile_kernel(self.function, self.block, self.bindings, self.__name__)
         return self._compiled
 
     def state(self) -> object:
@@ -126,6 +131,21 @@ class KernelFunction:
                 code="ATL0761",
                 message=f"the kernel `{self.__name__}` is called without a domain",
                 hint=f"write `{self.__name__}.over(n)(…)` or `{self.__name__}[grid, block](…)`",
+            )
+        )
+
+    def instance(self, **bindings: Any) -> KernelFunction:
+        """Refuse: only a generic kernel has instances; see :mod:`atoll.kernels.generics`.
+
+        Raises:
+            CompileError: Always, here.
+        """
+        raise CompileError(
+            Diagnostic(
+                code="ATL0730",
+                message=f"the kernel `{self.__name__}` is not generic",
+                notes=(f"asked for: {', '.join(bindings) or 'an instance'}",),
+                hint="annotate a parameter with a type variable or `atoll.const[int]`",
             )
         )
 
@@ -241,8 +261,19 @@ def kernel(
     """
     sizes = (0, 0, 0) if block is None else block_sizes(block)
     if function is None:
-        return lambda wrapped: KernelFunction(_checked(wrapped, "kernel"), sizes, requires)
-    return KernelFunction(_checked(function, "kernel"), sizes, requires)
+        return lambda wrapped: _kernel(_checked(wrapped, "kernel"), sizes, requires)
+    return _kernel(_checked(function, "kernel"), sizes, requires)
+
+
+def _kernel(
+    function: types.FunctionType, block: tuple[int, int, int], requires: Conditions
+) -> KernelFunction:
+    from atoll.kernels.generics import GenericKernel, openings
+
+    opened = openings(function)
+    if opened:
+        return GenericKernel(function, block, requires, opened)
+    return KernelFunction(function, block, requires)
 
 
 def _checked(function: object, word: str) -> types.FunctionType:

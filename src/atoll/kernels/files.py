@@ -14,6 +14,7 @@ from types import ModuleType
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import AtollError, CompileError, UnreadableError, UsageError
 from atoll.kernels.definition import KernelFunction
+from atoll.kernels.generics import GenericKernel
 
 #: The most lines of a traceback that a refusal shows.
 TAIL = 12
@@ -76,8 +77,9 @@ def kernels_of(module: ModuleType, path: str) -> list[KernelFunction]:
     """
     found = {
         id(value): value
-        for value in vars(module).values()
-        if isinstance(value, KernelFunction) and value.__module__ == module.__name__
+        for held in vars(module).values()
+        if isinstance(held, KernelFunction) and held.__module__ == module.__name__
+        for value in _instances(held, path)
     }
     ordered = sorted(found.values(), key=_line)
     if not ordered:
@@ -96,6 +98,27 @@ def kernels_of(module: ModuleType, path: str) -> list[KernelFunction]:
         if known is not kernel:
             raise CompileError(twice(kernel.__name__, (path, _line(known)), (path, _line(kernel))))
     return ordered
+
+
+def _instances(kernel: KernelFunction, path: str) -> list[KernelFunction]:
+    """Return what a kernel exports: itself, or of a generic one the instances that its file lists.
+
+    Raises:
+        CompileError: Where a generic kernel lists none.
+    """
+    if not isinstance(kernel, GenericKernel):
+        return [kernel]
+    if kernel.instances:
+        return list(kernel.instances.values())
+    raise CompileError(
+        Diagnostic(
+            code="ATL0745",
+            message=f"the generic kernel `{kernel.__name__}` lists no instance",
+            span=Span(file=path, line=_line(kernel)),
+            notes=(f"it leaves open: {', '.join(kernel.open_names)}",),
+            hint=f"write `{kernel.__name__}.instance(…)` at module level, once for each",
+        )
+    )
 
 
 def _line(kernel: KernelFunction) -> int:

@@ -463,12 +463,16 @@ else:
     class view:  # noqa: N801
         """The annotation of an array argument: ``view[f32]`` or, of two dimensions, ``view[f32, 2]``."""
 
-        def __class_getitem__(cls, key: Any) -> View | StructView:
+        def __class_getitem__(cls, key: Any) -> Any:
+            from atoll.kernels.generics import OpenView, is_variable
+
             element, rank = key if isinstance(key, tuple) and len(key) == 2 else (key, 1)
             if get_origin(rank) is Literal:  # what type checkers want: view[f32, Literal[2]]
                 (rank,) = get_args(rank)
             usable = isinstance(element, type) and issubclass(element, Typed) and element is not bool_
             kind = struct_of(element)
+            if is_variable(element) and rank in (1, 2, 3, 4):
+                return OpenView(element, rank)
             if kind is not None and rank in (1, 2, 3, 4):
                 return StructView(kind, rank)
             if not usable or isinstance(rank, bool) or rank not in (1, 2, 3, 4):

@@ -116,6 +116,11 @@ CODES = {
         "a wrong launch contract",
         "`block=` takes one to three positive sizes whose product is at most 1024.",
     ),
+    "ATL0730": CodeInfo(
+        "no such instance of a kernel",
+        "A generic kernel has code once its type variables and constant parameters are bound: name them all, "
+        "`scale.instance(T=f32, tile=16)`, or launch it with arguments that say them.",
+    ),
     "ATL0740": CodeInfo(
         "a kernel file without a kernel",
         "A file listed as a device unit must define a `@kernel` at module level.",
@@ -138,6 +143,11 @@ CODES = {
         "A kernel compiled ahead of time is a function of C: it needs a work-group size where it waits at a "
         "barrier (write `@kernel(block=256)`), a name, and parameters and fields of structs that C can spell, "
         "and a launch contract over what its parameters have.",
+    ),
+    "ATL0745": CodeInfo(
+        "a generic kernel without an instance",
+        "What is compiled ahead of time is the instances that a kernel file lists at module level. Write "
+        "`scale.instance(T=f32)` below the kernel.",
     ),
     "ATL0750": CodeInfo(
         "an index out of bounds",

@@ -6,6 +6,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import CompileError
@@ -13,8 +14,9 @@ from atoll.ir import Kernel, Module, Parameter, Scalar, is_reserved
 from atoll.ir import nodes as n
 from atoll.ir.verify import verify
 from atoll.kernels.environment import Captures
+from atoll.kernels.front.inline import bind_constants
 from atoll.kernels.front.signature import SignedParameter, assigned_names, signature
-from atoll.kernels.front.state import Frame, LocalBinding, Place, State
+from atoll.kernels.front.state import Frame, Instance, LocalBinding, Place, State, instance_key
 from atoll.kernels.front.statements import lower_block
 from atoll.kernels.front.structures import struct_parameters
 from atoll.kernels.front.values import ViewValue
@@ -28,6 +30,7 @@ class Typing:
 
     function: Function
     places: Mapping[Place, Scalar | StructType]
+    bindings: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,8 @@ class Compiled:
     module: Module
     params: tuple[SignedParameter, ...] = field(compare=False)
     captures: Captures = field(compare=False)
-    typing: Mapping[types.FunctionType, Typing] = field(compare=False)
+    #: By what was lowered: a function with what it binds. The kernel's own comes first.
+    typing: Mapping[Instance, Typing] = field(compare=False)
 
     @property
     def kernel(self) -> Kernel:
@@ -52,8 +56,19 @@ class Compiled:
         return optimise(self.module)
 
 
-def compile_kernel(function: types.FunctionType, group: tuple[int, int, int] = (0, 0, 0)) -> Compiled:
+def compile_kernel(
+    function: types.FunctionType,
+    group: tuple[int, int, int] = (0, 0, 0),
+    bindings: tuple[tuple[str, Any], ...] = (),
+    exported: str = "",
+) -> Compiled:
     """Return the KIR of a function.
+
+    Args:
+        function: The function.
+        group: The work-group size of its launch contract, or zeros.
+        bindings: What an instance of a generic kernel binds.
+        exported: The kernel's name; by default the function's.
 
     Raises:
         CompileError: With a place and a plain sentence, for anything a kernel cannot hold.
@@ -69,13 +84,16 @@ def compile_kernel(function: types.FunctionType, group: tuple[int, int, int] = (
                 hint="choose another name",
             )
         )
-    frame = Frame(found, (found,), assigned=assigned_names(found.node), kernel=True)
+    known = dict(bindings)
+    frame = Frame(found, (found,), assigned=assigned_names(found.node), kernel=True, bindings=known)
     state = State(frame)
-    signed = signature(found).params
+    whole = signature(found, known)
+    signed = whole.params
+    bind_constants(frame, whole, known)
     params = _parameters(state, found, signed)
     lower_block(state, found.node.body)
     kernel = Kernel(
-        name=found.name,
+        name=exported or found.name,
         params=params,
         locals=tuple(state.locals),
         shared=tuple(state.shared),
@@ -84,8 +102,8 @@ def compile_kernel(function: types.FunctionType, group: tuple[int, int, int] = (
         group=group,
         span=span,
     )
-    frames = {function: frame, **state.devices}
-    typing = {key: Typing(item.function, dict(item.typed)) for key, item in frames.items()}
+    frames = {instance_key(frame): frame, **state.devices}
+    typing = {key: Typing(item.function, dict(item.typed), item.bindings) for key, item in frames.items()}
     return Compiled(verify(Module(kernels=(kernel,))), signed, state.captures, typing)
 
 

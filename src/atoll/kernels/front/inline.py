@@ -7,24 +7,33 @@ middle of a block, a flag says that it did, and the rest of the body stands behi
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from typing import Any
 
+from atoll.diagnostics import Diagnostic
+from atoll.errors import CompileError
 from atoll.ir import BOOL, Scalar, View
 from atoll.ir import nodes as n
 from atoll.kernels.definition import DeviceFunction
-from atoll.kernels.front.convert import coerce
+from atoll.kernels.front.convert import coerce, default_type
 from atoll.kernels.front.expressions import in_order
-from atoll.kernels.front.signature import Signature, assigned_names, signature
-from atoll.kernels.front.state import Frame, LocalBinding, State, StructBinding
+from atoll.kernels.front.signature import Signature, annotations_of, assigned_names, is_constant, signature
+from atoll.kernels.front.state import Frame, LocalBinding, State, StructBinding, instance_key
 from atoll.kernels.front.structures import declare, give
 from atoll.kernels.front.values import (
+    EXPRESSIONS,
+    Opaque,
     SharedValue,
     StructArray,
     StructValue,
     Value,
     ViewValue,
+    Weak,
     described,
 )
-from atoll.kernels.source import find
+from atoll.kernels.generics import ConstType, OpenView, is_variable
+from atoll.kernels.scalars import CLASSES
+from atoll.kernels.source import Function, find
 from atoll.kernels.structs import StructType, StructView
 
 
@@ -41,9 +50,12 @@ def inline(state: State, node: ast.Call, device: DeviceFunction) -> Value | None
             f"the chain: {' -> '.join(names)}",
             hint="write a loop",
         )
-    signed = signature(function)
     frame = Frame(function, chain, assigned=assigned_names(function.node))
-    _bind(state, node, frame, signed)
+    values, given = _arguments(state, node, function)
+    frame.bindings = _bindings(state, function, values, given)
+    signed = signature(function, frame.bindings)
+    bind_constants(frame, signed, frame.bindings)
+    _bind(state, frame, signed, values, given)
     outer, defined, depth = state.frame, state.defined, state.depth
     state.frame = frame
     state.depth += 1
@@ -52,7 +64,7 @@ def inline(state: State, node: ast.Call, device: DeviceFunction) -> Value | None
         _body(state, frame, signed, before)
     finally:
         state.frame, state.depth = outer, depth
-    state.devices[device.function] = frame
+    state.devices[instance_key(frame)] = frame
     if frame.result is None:
         state.defined = defined
         return None
@@ -103,10 +115,85 @@ def set_result(
     return frame.result
 
 
-def _bind(state: State, node: ast.Call, frame: Frame, signed: Signature) -> None:
-    names = [param.name for param in signed.params]
-    given = _given(state, node, names, frame.function.name)
-    values = dict(zip(given, in_order(state, list(given.values())), strict=True))
+def _arguments(
+    state: State, node: ast.Call, function: Function
+) -> tuple[dict[str, Value], dict[str, ast.expr]]:
+    """Lower the arguments of a call; return them, and where they stand, by the names of the parameters."""
+    arguments = function.node.args
+    names = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
+    given = _given(state, node, names, function.name)
+    return dict(zip(given, in_order(state, list(given.values())), strict=True)), given
+
+
+def _bindings(
+    state: State, function: Function, values: dict[str, Value], given: dict[str, ast.expr]
+) -> dict[str, Any]:
+    """Return what a call binds: a type variable by its first argument, constants, functions."""
+    found: dict[str, Any] = {}
+    for name, annotation in annotations_of(function).items():
+        value = values.get(name)
+        if value is None:
+            continue
+        if is_constant(annotation):
+            found[name] = _constant(state, name, annotation, value, given[name])
+            continue
+        variable = annotation.variable if isinstance(annotation, OpenView) else annotation
+        if is_variable(variable):
+            kind = _kind(value)
+            if kind is None:
+                raise state.error(
+                    "ATL0713", f"`{variable.__name__}` cannot be {described(value)}", given[name]
+                )
+            found.setdefault(variable.__name__, kind)
+    return found
+
+
+def _constant(state: State, name: str, annotation: Any, value: Value, node: ast.AST) -> Any:
+    if isinstance(annotation, ConstType):
+        plain = value.value if isinstance(value, Weak | n.Const) else None
+        if annotation.takes(plain):
+            return plain
+        word = annotation.kind.__name__
+        message = f"the parameter `{name}` is a constant {word}, this is {described(value)}"
+        raise state.error("ATL0713", message, node)
+    if isinstance(value, Opaque) and callable(value.object):
+        return value.object
+    message = f"the parameter `{name}` is a function, this is {described(value)}"
+    raise state.error("ATL0713", message, node)
+
+
+def _kind(value: Value) -> Any:
+    """Return the class of a value's type, or of an array's elements."""
+    if isinstance(value, Weak):
+        return CLASSES[default_type(value).name]
+    if isinstance(value, ViewValue):
+        return CLASSES[value.type.element.name]
+    if isinstance(value, SharedValue):
+        return CLASSES[value.element.name]
+    if isinstance(value, StructValue | StructArray):
+        return value.struct.make
+    return CLASSES[value.type.name] if isinstance(value, EXPRESSIONS) else None
+
+
+def bind_constants(frame: Frame, signed: Signature, bindings: Mapping[str, Any]) -> None:
+    """Give the parameters that are no value at run time their meaning."""
+    for name in signed.constants:
+        if name in frame.assigned:
+            span = frame.function.source.span(frame.assigned[name])
+            message = f"the constant parameter `{name}` is assigned"
+            raise CompileError(Diagnostic(code="ATL0714", message=message, span=span))
+        value = bindings[name]
+        if isinstance(value, bool):
+            frame.names[name] = n.const(BOOL, value)
+        elif isinstance(value, int | float):
+            frame.names[name] = Weak(value)
+        else:
+            frame.names[name] = Opaque(value, (name,))
+
+
+def _bind(
+    state: State, frame: Frame, signed: Signature, values: dict[str, Value], given: dict[str, ast.expr]
+) -> None:
     for param in signed.params:
         value, at = values[param.name], given[param.name]
         if isinstance(param.type, View):

@@ -21,6 +21,7 @@ from atoll.kernels.front.values import (
     Weak,
     described,
 )
+from atoll.kernels.generics import is_variable
 from atoll.kernels.scalars import Typed
 
 
@@ -78,6 +79,13 @@ def _global(state: State, node: ast.AST, found: object, path: tuple[str, ...]) -
     if isinstance(found, bool | int | float | Typed) or _is_numpy_scalar(found):
         state.captures.record(state.frame.function.function, path, found)
         return _captured(state, node, found)
+    if is_variable(found):
+        kind = state.frame.bindings.get(found.__name__)  # type: ignore[attr-defined]
+        if kind is None:
+            raise state.error(
+                "ATL0711", f"`{'.'.join(path)}` is a type variable that nothing binds here", node
+            )
+        return Opaque(kind, path)
     if hasattr(found, "__array_interface__") or hasattr(found, "__dlpack__"):
         raise state.error(
             "ATL0721",

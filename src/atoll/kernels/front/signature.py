@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import ast
+import collections.abc
 import inspect
+import typing
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, get_origin
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import AtollError, CompileError
 from atoll.ir import Scalar, View, is_reserved
-from atoll.kernels.scalars import Typed
+from atoll.kernels.generics import ConstType, OpenView, is_variable
+from atoll.kernels.scalars import Typed, view
 from atoll.kernels.source import Function
 from atoll.kernels.structs import StructType, StructView, struct_of
+
+#: `view` as what it is at run time.
+_views: Any = view
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +39,32 @@ class Signature:
 
     params: tuple[SignedParameter, ...]
     result: Scalar | StructType | None
+    #: The parameters that are no value at run time: constants, and functions that a device function takes.
+    constants: tuple[str, ...] = ()
 
 
-def signature(function: Function) -> Signature:
+def signature(function: Function, bindings: Mapping[str, Any] = NOTHING) -> Signature:
     """Return the signature that the annotations spell; strings and lazy ones are evaluated.
+
+    Args:
+        function: The function.
+        bindings: What is bound: type variables and constant parameters by name.
 
     Raises:
         CompileError: With every parameter that has none.
     """
     arguments = function.node.args
     _refuse_other_kinds(function, arguments)
-    found = _annotations(function)
+    found = annotations_of(function)
     faults: list[Diagnostic] = []
     params: list[SignedParameter] = []
+    constants: list[str] = []
     for item in (*arguments.posonlyargs, *arguments.args):
-        kind = scalar_or_view(found.get(item.arg)) or structural(found.get(item.arg))
+        if is_constant(found.get(item.arg)):
+            constants.append(item.arg)
+            continue
+        annotation = bound(found.get(item.arg), bindings)
+        kind = scalar_or_view(annotation) or structural(annotation)
         if is_reserved(item.arg):
             faults.append(
                 _fault(function, "ATL0722", f"`{item.arg}` lies under the reserved root `atoll_v`", item)
@@ -57,11 +77,36 @@ def signature(function: Function) -> Signature:
             params.append(SignedParameter(item.arg, kind, item))
     if faults:
         raise CompileError(*faults)
-    result = scalar_or_view(found.get("return")) or structural(found.get("return"))
-    return Signature(tuple(params), result if isinstance(result, Scalar | StructType) else None)
+    returned = bound(found.get("return"), bindings)
+    result = scalar_or_view(returned) or structural(returned)
+    plain = result if isinstance(result, Scalar | StructType) else None
+    return Signature(tuple(params), plain, tuple(constants))
 
 
-def _annotations(function: Function) -> dict[str, Any]:
+def is_constant(annotation: Any) -> bool:
+    """Tell whether a parameter is no value at run time: ``const[int]``, or a function that is called."""
+    return isinstance(annotation, ConstType) or is_callable(annotation)
+
+
+def is_callable(annotation: Any) -> bool:
+    """Tell whether an annotation is ``Callable``, of `typing` or `collections.abc`, bare or with types."""
+    return (get_origin(annotation) or annotation) in (collections.abc.Callable, typing.Callable)
+
+
+def bound(annotation: Any, bindings: Mapping[str, Any]) -> Any:
+    """Return an annotation with its type variables bound."""
+    if isinstance(annotation, OpenView):
+        element = bindings.get(annotation.variable.__name__)
+        return None if element is None else _views[element, annotation.rank]
+    return bindings.get(annotation.__name__) if is_variable(annotation) else annotation
+
+
+def annotations_of(function: Function) -> dict[str, Any]:
+    """Return the annotations of a function, strings evaluated.
+
+    Raises:
+        CompileError: Where one cannot be evaluated.
+    """
     raw = inspect.get_annotations(function.function)
     found: dict[str, Any] = {}
     for name, value in raw.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from atoll.errors import CompileError
 from atoll.ir import LocalVariable, PrivateArray, Scalar, SharedArray, is_reserved
 from atoll.ir import nodes as n
 from atoll.kernels.environment import Captures
-from atoll.kernels.front.values import SharedValue, StructArray, StructValue, ViewValue
+from atoll.kernels.front.values import Opaque, SharedValue, StructArray, StructValue, ViewValue, Weak
 from atoll.kernels.source import Function
 from atoll.kernels.structs import StructType
 
@@ -54,7 +55,16 @@ class StructBinding:
 
 
 Binding = (
-    LocalBinding | StructBinding | ViewValue | SharedValue | StructArray | StructValue | n.Param | n.Const
+    LocalBinding
+    | StructBinding
+    | ViewValue
+    | SharedValue
+    | StructArray
+    | StructValue
+    | Weak
+    | Opaque
+    | n.Param
+    | n.Const
 )
 
 
@@ -83,6 +93,18 @@ class Frame:
     returned: Span | None = None
     loop_depth: int = 0
     typed: dict[Place, Scalar | StructType] = field(default_factory=dict)
+    #: What its type variables, constant parameters and functions that it takes are.
+    bindings: dict[str, Any] = field(default_factory=dict)
+
+
+#: What was lowered: a function, and what it binds.
+Instance = tuple[types.FunctionType, tuple[tuple[str, type, Any], ...]]
+
+
+def instance_key(frame: Frame) -> Instance:
+    """Return what a frame lowers."""
+    bindings = tuple((name, type(value), value) for name, value in sorted(frame.bindings.items()))
+    return frame.function.function, bindings
 
 
 @dataclass(slots=True)
@@ -101,7 +123,7 @@ class State:
     #: For each loop around this place, what is defined at its breaks.
     breaks: list[list[frozenset[str]]] = field(default_factory=list)
     depth: int = 0
-    devices: dict[Any, Frame] = field(default_factory=dict)
+    devices: dict[Instance, Frame] = field(default_factory=dict)
 
     # --- refusals ---
 

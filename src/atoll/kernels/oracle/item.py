@@ -15,6 +15,7 @@ from atoll.kernels.scalars import Fault, Typed, make
 
 if TYPE_CHECKING:
     from atoll.kernels.definition import DeviceFunction
+    from atoll.kernels.front.state import Instance
     from atoll.kernels.oracle.rewrite import Body
 
 Triple = tuple[int, int, int]
@@ -56,7 +57,7 @@ class Item:
 
     group: Group
     local_ids: Triple
-    bodies: Mapping[types.FunctionType, Body]
+    bodies: Mapping[Instance, Body]
     log: Log | None
     names: Mapping[Site, tuple[str, ...]] = field(default_factory=dict)
     made: Counter[tuple[Site, ...]] = field(default_factory=Counter)
@@ -156,7 +157,8 @@ class Item:
 
     def call(self, device: DeviceFunction, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Run a device function."""
-        body = self.bodies.get(device.function)
+        found = [body for key, body in self.bodies.items() if key[0] is device.function]
+        body = next((item for item in found if item.fits(arguments, named)), found[0] if found else None)
         if body is None:
             raise Fault("ATL0720", f"`{device.__name__}` was not there when the kernel was compiled")
         return body.call(arguments, named)

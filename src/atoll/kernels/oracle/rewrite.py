@@ -22,7 +22,8 @@ from atoll.kernels.environment import MISSING, resolve
 from atoll.kernels.front.calls import MATHS
 from atoll.kernels.front.compile import Compiled, Typing
 from atoll.kernels.front.signature import SignedParameter, signature
-from atoll.kernels.front.state import Place, place
+from atoll.kernels.front.state import Instance, Place, place
+from atoll.kernels.generics import is_variable
 from atoll.kernels.oracle.structures import taken
 from atoll.kernels.promote import promote
 from atoll.kernels.scalars import Fault, Typed, convert, make
@@ -38,6 +39,8 @@ class Body:
 
     function: types.FunctionType
     params: tuple[SignedParameter, ...]
+    bindings: Mapping[str, Any]
+    constants: tuple[str, ...]
 
     @property
     def code(self) -> types.CodeType:
@@ -46,8 +49,25 @@ class Body:
 
     def call(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         """Run it, the scalars converted to the types of the parameters."""
-        given = dict(zip((param.name for param in self.params), arguments, strict=False)) | dict(named)
-        return self.function(**{param.name: _passed(given[param.name], param.type) for param in self.params})
+        code = self.code
+        names = code.co_varnames[: code.co_argcount]
+        given = dict(zip(names, arguments, strict=False)) | dict(named)
+        typed = {param.name: _passed(given[param.name], param.type) for param in self.params}
+        return self.function(**{name: given[name] for name in self.constants}, **typed)
+
+    def run(self, *arguments: Any) -> Any:
+        """Run it as a kernel: its constants are not among the arguments."""
+        given = dict(zip((param.name for param in self.params), arguments, strict=True))
+        return self.function(**given, **{name: self.bindings[name] for name in self.constants})
+
+    def fits(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
+        """Tell whether this is the instance of a generic function that some arguments ask for."""
+        if not self.bindings:
+            return True
+        code = self.code
+        given = dict(zip(code.co_varnames[: code.co_argcount], arguments, strict=False)) | dict(named)
+        plain = all(_stand_in(self.bindings[name]) == given[name] for name in self.constants)
+        return plain and all(_is_of(given[param.name], param.type) for param in self.params)
 
 
 def _passed(value: Any, kind: Scalar | View | StructType | StructView) -> Any:
@@ -58,9 +78,16 @@ def _passed(value: Any, kind: Scalar | View | StructType | StructView) -> Any:
     return make(kind, convert(value, kind))
 
 
-def bodies(compiled: Compiled) -> dict[types.FunctionType, Body]:
-    """Return the functions of a kernel, ready to run."""
-    return {function: _body(function, typing) for function, typing in compiled.typing.items()}
+def _is_of(value: Any, kind: Scalar | View | StructType | StructView) -> bool:
+    """Tell whether an argument has exactly a type; a literal and a bool fit any."""
+    if isinstance(kind, Scalar):
+        return not isinstance(value, Typed) or value.scalar == kind
+    return not isinstance(kind, View) or getattr(value, "element", kind.element) == kind.element
+
+
+def bodies(compiled: Compiled) -> dict[Instance, Body]:
+    """Return the functions of a kernel, ready to run; its own comes first."""
+    return {key: _body(key[0], typing) for key, typing in compiled.typing.items()}
 
 
 def _body(function: types.FunctionType, typing: Typing) -> Body:
@@ -70,9 +97,10 @@ def _body(function: types.FunctionType, typing: Typing) -> Body:
         argument.annotation = None
     tree = ast.Module([_Typer(typing.places).visit(node)], [])
     code = compile(ast.fix_missing_locations(tree), typing.function.source.file, "exec")
-    names = _environment(function)
+    names = _environment(function, typing.bindings)
     exec(code, names)  # noqa: S102 - the author's own function
-    return Body(names[node.name], signature(typing.function).params)
+    signed = signature(typing.function, typing.bindings)
+    return Body(names[node.name], signed.params, typing.bindings, signed.constants)
 
 
 class _Typer(ast.NodeTransformer):
@@ -134,12 +162,14 @@ def _give_type(value: Any, name: str) -> Any:
 # --- names -----------------------------------------------------------------------------------------
 
 
-def _environment(function: types.FunctionType) -> dict[str, Any]:
+def _environment(function: types.FunctionType, bindings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the names a function sees, with typed stand-ins for what Python would leave untyped."""
     names = dict(function.__globals__)
     code = function.__code__
     for name in (*code.co_names, *code.co_freevars):
         found = resolve(function, name)
+        if is_variable(found):
+            found = bindings.get(found.__name__, found)
         if found is not MISSING:
             names[name] = _stand_in(found)
     names[_TYPED], names[_TAKEN] = _give_type, taken

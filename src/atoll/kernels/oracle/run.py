@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import random
-import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
@@ -19,6 +18,7 @@ from atoll.kernels.arguments import check
 from atoll.kernels.contract import hold
 from atoll.kernels.definition import KernelFunction, Sizes
 from atoll.kernels.front.signature import SignedParameter
+from atoll.kernels.front.state import Instance
 from atoll.kernels.launch import Done, Shape, over_shape
 from atoll.kernels.oracle.exchange import answered, whole
 from atoll.kernels.oracle.item import Group, Item
@@ -119,7 +119,7 @@ def _names(kernel: Kernel) -> dict[Site, tuple[str, ...]]:
 @dataclass(slots=True)
 class _Run:
     launch: OracleLaunch
-    bodies: dict[types.FunctionType, Body]
+    bodies: dict[Instance, Body]
     arguments: tuple[Any, ...]
     log: Log | None
     names: dict[Site, tuple[str, ...]]
@@ -130,7 +130,7 @@ class _Run:
 
     @property
     def body(self) -> Callable[..., Any]:
-        return self.bodies[self.launch.kernel.function].function
+        return next(iter(self.bodies.values())).run
 
     def all(self, *, whole: bool) -> None:
         """Run every group; `whole` where its work-items wait for each other."""
