@@ -11,6 +11,10 @@ import click
 from atoll.cli import COMMANDS, command
 from atoll.diagnostics import codes
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tools import orders
+
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
@@ -52,6 +56,7 @@ def _sections(item: click.Command, name: str, parent: click.Context | None) -> I
 PAGES = {
     "reference/codes.md": codes_page,
     "reference/cli.md": cli_page,
+    "reference/memory-order.md": orders.page,
     "decisions/README.md": decisions_page,
 }
 

@@ -99,7 +99,9 @@ def swapped(job: Job) -> frozenset[str]:
 
 def buffers(job: Job, types: Types) -> dict[str, Array]:
     """Declare one storage buffer a view, in order: set 0, binding k."""
-    ordered = job.waits or any(isinstance(stmt, nodes.Atomic) for stmt in statements(job.kernel.body))
+    ordered = job.waits or any(
+        isinstance(stmt, nodes.Atomic | nodes.Fence) for stmt in statements(job.kernel.body)
+    )
     words, views = swapped(job), job.kernel.views
     aliases = len(views) > 1 and any(access != "read" for access in job.layout.access)
     found = {}
