@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from atoll.graph import Event, Result
     from atoll.manifest import Manifest, Profile
     from atoll.packaging import Metadata, Packed
+    from atoll.packaging.variants import Labelled
     from atoll.plugin import HostLane, LaneRequest, Registry
     from atoll.store import Payload, PayloadRoot, Store
 
@@ -391,8 +392,8 @@ class Session:
         rows = (row for lane in found["lanes"].values() for row in lane.get("runtime", ()))
         return tuple(sorted({row["requirement"] for row in rows} - {""}))
 
-    def pack(self, built: Built, out: Path) -> Packed:
-        """Write the wheel of what was built, measured first.
+    def pack(self, built: Built, out: Path, *, variant: Labelled | None = None) -> Packed:
+        """Write the wheel of what was built, measured first; a variant wheel, where it is to be one.
 
         Raises:
             ArtifactMismatchError: Where what was measured may not be shipped.
@@ -412,6 +413,7 @@ class Session:
             declared=self.accel,
             rules=backend_rules(),
             packages=self._shipped(paths),
+            variant=variant,
         )
 
     def _shipped(self, paths: list[str]) -> list[str]:

@@ -47,6 +47,10 @@ WHEELS = {
         f"nvidia_cuda_cuobjdump-13.5.37-py3-none-{PLATFORM}.whl",
         "38780fee50863252a0b8926357faa91615ca1c8346490563f33a06100cd73f58",
     ),
+    "uv==0.13.8": (
+        f"uv-0.13.8-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl",
+        "e18a57b8b352eb7c8feb317b9f6f533c8f0ad9673fd6cf34bbe3cf1a9f6a8984",
+    ),
 }
 MEASURED = {
     "nvidia-nvjpeg==13.3.2.43": (

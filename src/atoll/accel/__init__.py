@@ -6,6 +6,7 @@ Words: an *accel set* is a set of *entries*; an entry is a *backend* with an opt
 """
 
 from atoll.accel.parse import parse_option
+from atoll.accel.properties import Properties, properties
 from atoll.accel.relations import BackendRules, Difference, Relation, links, provides, refused_entries, runs
 from atoll.accel.terms import PROCESSOR, AccelSet, DeviceFacts, Entry, Floor, Version
 from atoll.accel.words import ANY_WORD, provide_floor_words
@@ -19,10 +20,12 @@ __all__ = [
     "Difference",
     "Entry",
     "Floor",
+    "Properties",
     "Relation",
     "Version",
     "links",
     "parse_option",
+    "properties",
     "provide_floor_words",
     "provides",
     "refused_entries",

@@ -22,7 +22,9 @@ from atoll.packaging.measure import report
 from atoll.packaging.metadata import Metadata
 from atoll.packaging.tag import Platform, check_asked, platform
 from atoll.packaging.values import Report
-from atoll.packaging.wheel import Written, tree_files, write_wheel
+from atoll.packaging.variants import MEMBER as VARIANT_MEMBER
+from atoll.packaging.variants import Labelled, check_label, document, labelled
+from atoll.packaging.wheel import Written, tree_files, wheel_name, write_wheel
 
 INDEX_LIMIT = 100 << 20  # what PyPI takes of one file unless asked
 PYTHON = "cp311"
@@ -38,6 +40,7 @@ class Packed:
         members: The set of each file that holds device code.
         platform: Its platform tag, and why.
         sizes: Packed bytes by backend; that of the processor for the rest.
+        variant: What a variant wheel says of itself; None for a wheel that is none.
     """
 
     path: Path
@@ -45,6 +48,7 @@ class Packed:
     members: Mapping[str, AccelSet | None]
     platform: Platform
     sizes: Mapping[str, int]
+    variant: Labelled | None = None
 
 
 def pack_tree(
@@ -56,6 +60,7 @@ def pack_tree(
     rules: Mapping[str, BackendRules] | None = None,
     packages: Iterable[str] = (),
     asked_platform: str = "",
+    variant: Labelled | None = None,
 ) -> Packed:
     """Measure a built tree, check it, and write the wheel.
 
@@ -67,6 +72,7 @@ def pack_tree(
         rules: What the lanes know of their backends.
         packages: The folders of the tree that are meant; all of it where empty.
         asked_platform: A platform tag to be held; computed where empty.
+        variant: What a variant wheel is to say of itself; its properties are measured anew.
 
     Raises:
         ArtifactMismatchError: Where a member's device code is unknown, differs from what is declared, or
@@ -84,16 +90,32 @@ def pack_tree(
         check_asked(asked_platform, chosen)
         chosen = replace(chosen, tag=asked_platform)
     tag = _tag(files, found, chosen)
-    index = _index(found, metadata, f"{metadata.stem}-{tag}.whl", chosen)
+    variant = _variant(found, variant, rules or {})
+    label = "" if variant is None else variant.label
+    index = _index(found, metadata, wheel_name(metadata, tag, label), chosen)
     text = json.dumps(_descriptor(index, found), indent=2, sort_keys=True) + "\n"
-    path, written = write_wheel(files, metadata, out, tag=tag, extra={"atoll.json": text.encode()})
+    extra = {"atoll.json": text.encode()}
+    if variant is not None:
+        extra[VARIANT_MEMBER] = document((variant,))
+    path, written = write_wheel(files, metadata, out, tag=tag, extra=extra, label=label)
     return Packed(
         path=path,
         index=index,
         members=found.members(),
         platform=chosen,
         sizes=_sizes(written, found),
+        variant=variant,
     )
+
+
+def _variant(found: Report, asked: Labelled | None, rules: Mapping[str, BackendRules]) -> Labelled | None:
+    """Return what a variant wheel says of itself, from what was measured; None for a wheel that is none."""
+    accel = found.measured.accel
+    if asked is None or accel is None:
+        return None
+    check_label(asked.label, accel)
+    measured = labelled(asked.label, accel, found.measured.requires, rules)
+    return replace(measured, beside=asked.beside)
 
 
 def named(found: Report, tree: Path) -> Report:

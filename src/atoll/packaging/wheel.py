@@ -49,18 +49,24 @@ def tree_files(folder: Path, tree: Path) -> dict[str, Path]:
 
 
 def _below(folder: Path, prefix: str) -> Iterator[tuple[str, Path]]:
-    for entry in sorted(os.scandir(folder), key=lambda item: item.name):
-        path, name = Path(entry.path), f"{prefix}{entry.name}"
-        if entry.name in _LEFT_OUT or entry.name.endswith(".pyc"):
-            continue
-        if not entry.name.isprintable() or "\\" in entry.name:
-            raise UsageError(_tree(path, "a wheel cannot carry this name"))
-        if entry.is_symlink() or not (entry.is_dir() or entry.is_file()):
-            raise UsageError(_tree(path, "it is a link or a special file"))
-        if entry.is_dir():
-            yield from _below(path, f"{name}/")
-        else:
-            yield name, path
+    # Without recursion: folders may lie in one another as deep as the system lets them.
+    waiting = [(folder, prefix)]
+    while waiting:
+        place, start = waiting.pop()
+        with os.scandir(place) as found:
+            entries = list(found)
+        for entry in entries:
+            path, name = Path(entry.path), f"{start}{entry.name}"
+            if entry.name in _LEFT_OUT or entry.name.endswith(".pyc"):
+                continue
+            if not entry.name.isprintable() or "\\" in entry.name:
+                raise UsageError(_tree(path, "a wheel cannot carry this name"))
+            if entry.is_symlink() or not (entry.is_dir() or entry.is_file()):
+                raise UsageError(_tree(path, "it is a link or a special file"))
+            if entry.is_dir():
+                waiting.append((path, f"{name}/"))
+            else:
+                yield name, path
 
 
 def _tree(path: Path, reason: str) -> Diagnostic:
@@ -72,6 +78,11 @@ def _tree(path: Path, reason: str) -> Diagnostic:
     )
 
 
+def wheel_name(metadata: Metadata, tag: str, label: str = "") -> str:
+    """Return the file name of a wheel; a variant's label is its last field."""
+    return "-".join(filter(None, (metadata.stem, tag, label))) + ".whl"
+
+
 def write_wheel(
     files: Mapping[str, Path],
     metadata: Metadata,
@@ -79,6 +90,7 @@ def write_wheel(
     *,
     tag: str,
     extra: Mapping[str, bytes] | None = None,
+    label: str = "",
 ) -> tuple[Path, tuple[Written, ...]]:
     """Write a wheel and return its path and members.
 
@@ -88,6 +100,7 @@ def write_wheel(
         out: The folder to write into.
         tag: ``cp311-abi3-manylinux_2_34_x86_64``.
         extra: Further files of the ``dist-info``, by name in it.
+        label: The variant's label, the last field of the name; empty for a wheel that is none.
 
     Raises:
         UsageError: Where the metadata break the standards.
@@ -95,7 +108,7 @@ def write_wheel(
     info = f"{metadata.stem}.dist-info"
     made = {f"{info}/{name}": data for name, data in _made(metadata, tag, extra or {}).items()}
     licenses = {f"{info}/licenses/{name}": path for name, path in metadata.license_files}
-    path = out / f"{metadata.stem}-{tag}.whl"
+    path = out / wheel_name(metadata, tag, label)
     with (
         _whole(path) as stream,
         zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive,

@@ -8,7 +8,9 @@ an H200 for 9.0 (docs/decisions/0010-asked-arch-names-hardware.md).
 
 from __future__ import annotations
 
-from atoll.accel import DeviceFacts, Entry, Relation, Version
+from collections.abc import Mapping
+
+from atoll.accel import DeviceFacts, Entry, Properties, Relation, Version
 from atoll.accel.levels import Level, floor_level, meets
 from atoll.accel.relations import link_entries, run_entry
 
@@ -117,6 +119,23 @@ class CudaRules:
             return Relation(moot=(ISA,))
         return answer
 
+    def properties(self, entry: Entry, floors: Mapping[str, str]) -> Properties:
+        """Name architectures and driver as NVIDIA's provider does; it has no names for `a` and `f`."""
+        levels = [(arch, _level(arch)) for arch in entry.archs]
+        values = [f"{level.number}_real" for arch, level in levels if level and not level.suffix]
+        floor = floor_level(entry.floor)
+        least = max(filter(None, (_toolkit(entry), _of_isa(floors.get(ISA, "")))), default=None)
+        return Properties(
+            namespace="nvidia",
+            requires="nvidia-variant-provider",
+            plugin_api="nvidia_variant_provider.plugin:NvidiaVariantPlugin",
+            features={
+                "sm_arch": (*values, *((f"{floor}_virtual",) if floor is not None else ())),
+                "cuda_version_lower_bound": (f"{least[0]}.{least[1]}",) if least else (),
+            },
+            unnamed=tuple(arch for arch, level in levels if level is None or level.suffix),
+        )
+
     def provides(self, target: Entry, arch: str) -> bool:
         """Read a plain level as a floor, an `a` as itself alone, an `f` as its family's targets."""
         requirement = _level(arch)
@@ -124,6 +143,27 @@ class CudaRules:
             return arch in target.archs
         wanted = f"sm_{requirement.number}{requirement.suffix}"
         return meets(_target(target), wanted) and not _foreign_family(_target(target), wanted)
+
+
+def _toolkit(entry: Entry) -> tuple[int, int] | None:
+    parts = (*entry.version.parts, 0) if entry.version is not None else ()
+    return (parts[0], parts[1]) if parts else None
+
+
+def _of_isa(text: str) -> tuple[int, int] | None:
+    """Return the first toolkit whose driver reads PTX of this ISA; PTX 9.x came with toolkit 13.x."""
+    from atoll_plugins.cuda.driver import NEWEST_ISA
+
+    if not text:
+        return None
+    major, minor = _pair(text)
+    known = (_pair(toolkit) for toolkit, isa in NEWEST_ISA.items() if _pair(isa) >= (major, minor))
+    return min(known, default=(major + 4, minor))
+
+
+def _pair(text: str) -> tuple[int, int]:
+    major, _, minor = text.partition(".")
+    return int(major or 0), int(minor or 0)
 
 
 def _runs_on(have: Entry, arch: str) -> bool:

@@ -10,11 +10,22 @@ from collections.abc import Iterator
 
 from atoll.artifact import Fact, Finding
 from atoll.plugin import Blob, Mark, Member
-from atoll_plugins.formats.elf_file import machine_of, parse
+from atoll_plugins.formats.elf_file import Elf, machine_of, parse
 from atoll_plugins.formats.parse import broken
 
 MACHINE = 224
 PROCESSORS = {
+    0x020: "gfx600",
+    0x021: "gfx601",
+    0x022: "gfx700",
+    0x023: "gfx701",
+    0x024: "gfx702",
+    0x025: "gfx703",
+    0x026: "gfx704",
+    0x028: "gfx801",
+    0x029: "gfx802",
+    0x02A: "gfx803",
+    0x02B: "gfx810",
     0x02C: "gfx900",
     0x02D: "gfx902",
     0x02E: "gfx904",
@@ -29,9 +40,13 @@ PROCESSORS = {
     0x037: "gfx1031",
     0x038: "gfx1032",
     0x039: "gfx1033",
+    0x03A: "gfx602",
+    0x03B: "gfx705",
+    0x03C: "gfx805",
     0x03D: "gfx1035",
     0x03E: "gfx1034",
     0x03F: "gfx90a",
+    0x040: "gfx940",
     0x041: "gfx1100",
     0x042: "gfx1013",
     0x043: "gfx1150",
@@ -40,7 +55,9 @@ PROCESSORS = {
     0x046: "gfx1101",
     0x047: "gfx1102",
     0x048: "gfx1200",
+    0x049: "gfx1250",
     0x04A: "gfx1151",
+    0x04B: "gfx941",
     0x04C: "gfx942",
     0x04E: "gfx1201",
     0x04F: "gfx950",
@@ -51,6 +68,7 @@ PROCESSORS = {
     0x055: "gfx1152",
     0x058: "gfx1153",
     0x059: "gfx12-generic",
+    0x05A: "gfx1251",
     0x05F: "gfx9-4-generic",
 }
 _XNACK = {0x200: ":xnack-", 0x300: ":xnack+"}
@@ -88,12 +106,20 @@ class CodeObjectReader:
             yield Finding(member=blob.name, backend="", note=note)
             return
         elf = parse(blob.data, blob.name)
-        processor = PROCESSORS.get(elf.flags & 0xFF, "")
-        if not processor:
+        number = elf.flags & 0xFF
+        processor = PROCESSORS.get(number, "")
+        if not processor and not named:
             note = f"code object of an unknown processor, ELF flags {elf.flags:#x}"
             yield Finding(member=blob.name, backend="", note=note)
             return
-        if named and named.partition(":")[0] != processor:
+        if processor and named and named.partition(":")[0] != processor:
             raise broken(blob.name, f"its bundle says {named}, its ELF flags say {processor}")
-        modes = _SRAMECC.get(elf.flags & 0xC00, "") + _XNACK.get(elf.flags & 0x300, "")
-        yield Finding(member=blob.name, backend="hip", arch=named or processor + modes)
+        note = "" if processor else f"named by its bundle alone: number {number:#x} is newer than the reader"
+        yield Finding(member=blob.name, backend="hip", arch=named or processor + _modes(elf), note=note)
+
+
+def _modes(elf: Elf) -> str:
+    """Return what the flags say of modes; code objects before version 4 (ABI version 2) say only "on"."""
+    if elf.abi_version >= 2:
+        return _SRAMECC.get(elf.flags & 0xC00, "") + _XNACK.get(elf.flags & 0x300, "")
+    return (":sramecc+" if elf.flags & 0x200 else "") + (":xnack+" if elf.flags & 0x100 else "")

@@ -80,8 +80,8 @@ def offload2(producer: int, images: list[tuple[str, str, bytes]]) -> bytes:
     return head.ljust(40, b"\0") + entries + table + texts + body
 
 
-def code_object(flags: int) -> bytes:
-    return elf(machine=CODE_OBJECT, flags=flags, abi_version=3)
+def code_object(flags: int, abi_version: int = 3) -> bytes:
+    return elf(machine=CODE_OBJECT, flags=flags, abi_version=abi_version)
 
 
 GFX942 = code_object(0x54C)
@@ -194,6 +194,19 @@ def test_a_code_object_alone_states_its_modes_in_its_flags() -> None:
 def test_a_bundle_that_lies_about_its_image_is_refused() -> None:
     with pytest.raises(UnreadableError, match="its bundle says gfx90a, its ELF flags say gfx942"):
         findings(CodeObjectReader(), GFX942, kind="offload:hipv4|amdgcn-amd-amdhsa|gfx90a")
+
+
+def test_code_objects_before_version_4_state_modes_in_other_bits() -> None:
+    (found,) = findings(CodeObjectReader(), code_object(0x32F, abi_version=1))
+    assert found.arch == "gfx906:sramecc+:xnack+"
+
+
+def test_a_processor_newer_than_the_reader_is_what_its_bundle_says() -> None:
+    (found,) = findings(
+        CodeObjectReader(), code_object(0x5FE), kind="offload:hipv4|amdgcn-amd-amdhsa|gfx1399"
+    )
+    assert (found.backend, found.arch) == ("hip", "gfx1399")
+    assert found.note == "named by its bundle alone: number 0xfe is newer than the reader"
 
 
 def test_an_unknown_processor_is_unknown_and_never_no_constraint() -> None:

@@ -92,4 +92,19 @@ CODES = {
         "a folder in the way",
         "`atoll pack` replaces the folder of a library that it wrote itself, and nothing else.",
     ),
+    "ATL0470": CodeInfo(
+        "a variant that no property names",
+        "A variant wheel states its properties in the words that installers ask machines for. No lane "
+        "has such words for what this variant was measured to carry, so no installer could choose it.",
+    ),
+    "ATL0471": CodeInfo(
+        "a variant's label that means something else",
+        "The label `null` is reserved for the variant without device code, which fits every machine; "
+        "every other variant needs another label.",
+    ),
+    "ATL0472": CodeInfo(
+        "no variants to choose among",
+        "`atoll pack --variants` writes one wheel for each `[[pack.variant]]` of the manifest; at least one "
+        "has to have device code, or installers have nothing to choose by.",
+    ),
 }
