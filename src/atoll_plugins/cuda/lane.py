@@ -21,7 +21,7 @@ from atoll_plugins.cuda.clang import clang_at_hand, plan_clang, refusal, why_not
 from atoll_plugins.cuda.hostbound import choose_host, read_bound
 from atoll_plugins.cuda.nvcc import plan_nvcc
 from atoll_plugins.cuda.rules import CudaRules
-from atoll_plugins.cuda.runtime import runtime_of
+from atoll_plugins.cuda.runtime import runtime_of, way_of
 from atoll_plugins.cuda.toolkit import (
     BOUNDS,
     DRIVER_FLOORS,
@@ -54,6 +54,7 @@ class CudaLane:
         if not request.units or request.accel.get("cuda") is None:
             return ()
         check_entries(request)
+        way_of(request)
         payload = needed_payload(request)
         if payload is None:
             return ()

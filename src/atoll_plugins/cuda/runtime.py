@@ -16,21 +16,33 @@ from atoll_plugins.cuda.toolkit import PREFIX, Toolkit, missing_stage
 _WAYS = ("static", "shared")
 
 
-def runtime_of(request: LaneRequest, toolkit: Toolkit) -> tuple[tuple[str, ...], tuple[RuntimeFolder, ...]]:
+def way_of(request: LaneRequest) -> str:
+    """Return ``static`` or ``shared``.
+
+    Raises:
+        LaneError: Where `[lane.cuda] runtime` is neither.
+    """
+    way = text_option("cuda", request, "runtime") or "static"
+    if way in _WAYS:
+        return way
+    raise LaneError(
+        Diagnostic(
+            code="ATL0512",
+            message="the option `runtime` of `[lane.cuda]` is of the wrong kind",
+            notes=(f"it must be one of: {', '.join(_WAYS)}", f"the manifest has: {way!r}"),
+        )
+    )
+
+
+def runtime_of(
+    request: LaneRequest, toolkit: Toolkit
+) -> tuple[tuple[str, ...], tuple[RuntimeFolder, ...]]:
     """Return what a link takes for the runtime, and where what was linked finds it.
 
     Raises:
         LaneError: Where `[lane.cuda] runtime` is neither way, or the toolkit lacks the library.
     """
-    way = text_option("cuda", request, "runtime") or "static"
-    if way not in _WAYS:
-        raise LaneError(
-            Diagnostic(
-                code="ATL0512",
-                message="the option `runtime` of `[lane.cuda]` is of the wrong kind",
-                notes=(f"it must be one of: {', '.join(_WAYS)}", f"the manifest has: {way!r}"),
-            )
-        )
+    way = way_of(request)
     folder = toolkit.libraries
     if way == "static":
         if not (folder / "libcudart_static.a").is_file():

@@ -1,0 +1,155 @@
+"""What lanes refuse, word for word (`texts/`)."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from atoll.accel import Entry, Version
+from atoll.errors import LaneError
+from atoll.plugin import LaneRequest, Unit
+from atoll.plugin.tools import find_program
+from atoll.store import PayloadRoot
+from atoll_plugins.cuda.lane import CudaLane
+from atoll_plugins.host.lane import HostLane
+from atoll_plugins.opencl.lane import OpenClLane
+from atoll_plugins.spirv.lane import SpirvLane
+from refusals.exact import building, check
+from unit.build.build_project import PROGRAM, SHADER
+from unit.plugins.lane_project import ENVIRONMENT, program, request, write
+
+CUDA = Entry(backend="cuda", archs=("sm_90",))
+VULKAN = Entry(backend="vulkan", version=Version((1, 2)))
+EMPTY = {"PATH": "/nowhere"}
+
+
+def unit(path: str, entry: Entry | None) -> Unit:
+    return Unit(path=path, target="demo", entry=entry)
+
+
+def asked(root: Path, path: str, entry: Entry, **changes: object) -> LaneRequest:
+    write(root, {"a.comp": SHADER, "a.cu": "__global__ void f() {}\n", "a.cl": "kernel void f() {}\n"})
+    return dataclasses.replace(request(root, (unit(path, entry),), entry), **changes)  # type: ignore[arg-type]
+
+
+def flagged(flag: str) -> dict[str, str]:
+    return {**PROGRAM, "atoll.toml": PROGRAM["atoll.toml"] + f'[build]\ncxxflags = ["{flag}"]\n'}
+
+
+CASES: dict[str, Callable[[Path], object]] = {
+    "ATL0500_no_host_compiler": lambda root: HostLane().plan(
+        dataclasses.replace(request(root, (unit("a.cpp", None),)), environment=EMPTY)
+    ),
+    "ATL0501_openmp_target": building(flagged("-fopenmp-targets=nvptx64")),
+    "ATL0501_stdpar": building(flagged("-stdpar=gpu")),
+    "ATL0501_sycl": building(flagged("-fsycl")),
+    "ATL0502_no_stage": lambda root: SpirvLane().plan(asked(root, "a.glsl", VULKAN)),
+    "ATL0503_undecided": lambda root: CudaLane().payloads(
+        asked(root, "a.cu", Entry(backend="cuda"), environment=EMPTY)
+    ),
+    "ATL0504_toolkit": lambda root: CudaLane().payloads(
+        asked(root, "a.cu", dataclasses.replace(CUDA, version=Version((13, 9))))
+    ),
+    "ATL0504_opencl": lambda root: OpenClLane().plan(
+        asked(root, "a.cl", Entry(backend="opencl", version=Version((9, 0))))
+    ),
+    "ATL0505_pin_below_the_floor": lambda root: CudaLane().payloads(
+        asked(root, "a.cu", CUDA, options={"version": "12.4"})
+    ),
+    "ATL0505_unknown_pin": lambda root: CudaLane().payloads(
+        asked(root, "a.cu", CUDA, options={"version": "13.7"})
+    ),
+    "ATL0506_no_host_within_the_bound": lambda root: CudaLane().payloads(
+        asked(root, "a.cu", CUDA, environment=EMPTY)
+    ),
+    "ATL0508_no_such_arch": lambda root: CudaLane().payloads(
+        asked(root, "a.cu", dataclasses.replace(CUDA, archs=("sm_75a",)))
+    ),
+    "ATL0509_host": lambda root: HostLane().plan(
+        dataclasses.replace(request(root, (unit("a.cpp", None),)), options={"compiler": "g++-99"})
+    ),
+    "ATL0509_nvcc": lambda root: CudaLane().plan(
+        asked(root, "a.cu", CUDA, options={"compiler": "/nowhere/nvcc"})
+    ),
+    "ATL0509_shaders": lambda root: SpirvLane().plan(
+        asked(root, "a.comp", VULKAN, options={"compiler": "glslc-99"})
+    ),
+    "ATL0509_opencl": lambda root: OpenClLane().plan(
+        asked(root, "a.cl", Entry(backend="opencl"), options={"compiler": "clang-99"})
+    ),
+    "ATL0512_option": lambda root: CudaLane().payloads(
+        asked(root, "a.cu", CUDA, options={"host-compilr": "g++"})
+    ),
+    "ATL0512_runtime": lambda root: CudaLane().payloads(
+        asked(root, "a.cu", CUDA, options={"runtime": "dynamic"})
+    ),
+    "ATL0513_platform": lambda root: HostLane().plan(
+        dataclasses.replace(request(root, (unit("a.cpp", None),)), host="macos")
+    ),
+    "ATL0514_backend": lambda root: CudaLane().payloads(
+        dataclasses.replace(request(root, (unit("a.cu", VULKAN),), CUDA))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_lane(tmp_path: Path, name: str) -> None:
+    check(name, tmp_path, CASES[name])
+
+
+def test_an_environment_that_the_shader_compiler_does_not_know(tmp_path: Path) -> None:
+    usage = "--target-env {vulkan1.0|vulkan1.1|vulkan1.2}"
+    script = f'case "$1" in --version) echo "Glslang Version: 11:12.0.0" ;; *) echo "{usage}" ;; esac'
+    fake = program(tmp_path / "bin", "glslangValidator", script)
+    entry = Entry(backend="vulkan", version=Version((1, 9)))
+
+    def case(root: Path) -> object:
+        return SpirvLane().plan(asked(root, "a.comp", entry, options={"compiler": str(fake)}))
+
+    check("ATL0511_environment", tmp_path, case)
+
+
+def test_an_arch_that_the_toolkit_refuses(tmp_path: Path, cuda_payload: PayloadRoot) -> None:
+    entry = dataclasses.replace(CUDA, archs=("sm_50",))
+    tools = {cuda_payload.payload.name: cuda_payload}
+    check("ATL0508_toolkit", tmp_path, lambda root: CudaLane().plan(asked(root, "a.cu", entry, tools=tools)))
+
+
+def test_a_define_that_a_shell_would_run(tmp_path: Path, cuda_payload: PayloadRoot) -> None:
+    tools = {cuda_payload.payload.name: cuda_payload}
+    units = (dataclasses.replace(unit("a.cu", CUDA), defines=("A=$(touch x)",)),)
+    made = asked(tmp_path, "a.cu", CUDA, tools=tools, units=units)
+    check("ATL0524_shell", tmp_path, lambda _: CudaLane().plan(made))
+
+
+def test_sources_that_nobody_checks(tmp_path: Path) -> None:
+    # A note, no refusal: the words are the same wherever a checker is missing.
+    made = asked(tmp_path, "a.cl", Entry(backend="opencl"), environment=EMPTY)
+    (found,) = OpenClLane().plan(made).diagnostics
+
+    def case(_: Path) -> None:
+        raise LaneError(found)
+
+    check("ATL0515_unchecked", tmp_path, case)
+
+
+def test_every_flag_that_offloads_names_the_page(tmp_path: Path) -> None:
+    for path in Path(__file__).with_name("texts").glob("ATL0501_*.txt"):
+        assert "docs/explanation/no-island.md" in path.read_text()
+    page = Path(__file__).parents[2] / "docs/explanation/no-island.md"
+    text = page.read_text()
+    assert all(word in text for word in ("-fopenmp-targets", "-stdpar", "-fsycl"))
+
+
+def test_the_flags_are_those_that_compilers_have(tmp_path: Path) -> None:
+    clang = find_program("clang++-22", ENVIRONMENT)
+    if clang is None:
+        pytest.skip("no clang++-22 on this machine")
+    (tmp_path / "a.cpp").write_text("")
+    argv = [str(clang), "-fsycl", "-fsyntax-only", "a.cpp"]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "unknown argument" not in done.stderr
