@@ -21,9 +21,17 @@ if TYPE_CHECKING:
 @click.option("--require", metavar="SPEC", help="Exit 1 where a file does not carry this accel set.")
 @click.option("--on", metavar="DEVICE", help="Say whether it runs there: a device, or spelled BACKEND:ARCH.")
 @click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--report", "page", metavar="OUT.html", help="Write a page: libraries down, architectures across."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Print a row for every file inside and its backends.")
 def command(
-    paths: tuple[str, ...], require: str | None, on: str | None, as_data: bool, verbose: bool
+    paths: tuple[str, ...],
+    require: str | None,
+    on: str | None,
+    as_data: bool,
+    page: str | None,
+    verbose: bool,
 ) -> None:
     """Measure which devices files run on: objects, libraries, archives, wheels, folders."""
     from atoll.accel import parse_option
@@ -32,17 +40,35 @@ def command(
     from atoll.plugin.rules import backend_rules
 
     with answering(as_data) as answer:
+        if as_data and page is not None:
+            raise _two_forms(page)
         rules = backend_rules() if require or on else {}
         required = parse_option(require, option="--require") if require is not None else None
         device = device_facts(on, registry()) if on is not None else None
         session = _Session(rules, required, device)
         for path in paths:
             session.one(path)
+        if page is not None:
+            session.write(page)
         if as_data:
             answer |= session.data()
         else:
             session.print(verbose=verbose)
     sys.exit(session.code)
+
+
+def _two_forms(page: str) -> Exception:
+    from atoll.diagnostics import Diagnostic
+    from atoll.errors import UsageError
+
+    return UsageError(
+        Diagnostic(
+            code="ATL0473",
+            message="two forms of the answer are asked for at once",
+            notes=("--json: given", f"--report: {page}"),
+            hint="give one of the two",
+        )
+    )
 
 
 class _Session:
@@ -106,6 +132,26 @@ class _Session:
             for item in answer.differences
         ]
         return {"on": {"device": self.device.name, "runs": bool(answer), "differences": rows}}
+
+    def write(self, page: str) -> None:
+        """Write what was measured as one page of HTML, whole or not at all."""
+        from pathlib import Path
+
+        from atoll._util.files import write_atomic
+        from atoll.diagnostics import Diagnostic
+        from atoll.errors import UsageError
+        from atoll.packaging.picture import page as drawn
+
+        try:
+            write_atomic(Path(page), drawn(self.reports))
+        except OSError as error:
+            raise UsageError(
+                Diagnostic(
+                    code="ATL0474",
+                    message=f"the report could not be written to `{page}`",
+                    notes=(f"reason: {error.strerror or error}",),
+                )
+            ) from error
 
     def data(self) -> dict[str, Any]:
         """Return the one object of `--json`."""

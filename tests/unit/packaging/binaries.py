@@ -12,6 +12,8 @@ from atoll.artifact import Fact, Finding
 from atoll.plugin import Blob, Member, Reader
 
 X86_64, CUBIN, CODE_OBJECT = 62, 190, 224
+# An offload binary of a form that nobody reads: version 3, compressed.
+UNREAD = b"\x10\xff\x10\xad" + struct.pack("<IQQQQ", 3, 40, 40, 1, 99)
 
 
 def blob(data: bytes, name: str = "file", kind: str = "") -> Blob:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from atoll.cli import main
-from unit.packaging.binaries import elf, entry, fatbin, put, spirv, zipped
+from unit.packaging.binaries import UNREAD, elf, entry, fatbin, put, spirv, zipped
 
 CUDA = elf({".nv_fatbin": fatbin(entry(2, 80), entry(2, 90))}, needed=["libcuda.so.1"])
 CPU_ONLY = """
@@ -130,7 +130,7 @@ def test_what_cannot_be_read_exits_2_and_the_others_are_still_said(
 
 
 def test_unknown_is_printed_as_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert atoll("measure", put(tmp_path / "a.so", elf({".hip_fatbin": b"CCOB" + bytes(60)}))) == 0
+    assert atoll("measure", put(tmp_path / "a.so", elf({".llvm.offloading": UNREAD}))) == 0
     said = capsys.readouterr()
     assert "  accel     unknown" in said.out
     assert "warning[ATL0453]" in said.err

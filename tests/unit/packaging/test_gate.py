@@ -14,7 +14,7 @@ from atoll.packaging.gate import device_facts, lacking, refusal, runs_on
 from atoll.plugin import registry
 from atoll_plugins.cuda.rules import CudaRules
 from atoll_plugins.formats.vulkan_rules import VulkanRules
-from unit.packaging.binaries import elf, entry, fatbin, put, spirv, zipped
+from unit.packaging.binaries import UNREAD, elf, entry, fatbin, put, spirv, zipped
 
 RULES: dict[str, BackendRules] = {"cuda": CudaRules(), "vulkan": VulkanRules()}
 
@@ -60,7 +60,7 @@ def test_a_backend_that_is_nowhere_is_lacking(tmp_path: Path) -> None:
 
 
 def test_unknown_is_never_taken_for_what_is_required(tmp_path: Path) -> None:
-    found = report(wheel(tmp_path, a=lib(80), b=elf({".hip_fatbin": b"CCOB" + bytes(60)})))
+    found = report(wheel(tmp_path, a=lib(80), b=elf({".llvm.offloading": UNREAD})))
     assert any(lack.carried is None for lack in lacking(found, asked("cuda+{sm_80}"), RULES))
 
 

@@ -107,4 +107,13 @@ CODES = {
         "`atoll pack --variants` writes one wheel for each `[[pack.variant]]` of the manifest; at least one "
         "has to have device code, or installers have nothing to choose by.",
     ),
+    "ATL0473": CodeInfo(
+        "two forms of one answer",
+        "`atoll measure` prints its answer as lines or as JSON, or writes it as a page; `--json` and "
+        "`--report` exclude each other.",
+    ),
+    "ATL0474": CodeInfo(
+        "a report that could not be written",
+        "The page of `atoll measure --report` could not be written; nothing was left half-written.",
+    ),
 }
