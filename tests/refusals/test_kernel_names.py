@@ -42,7 +42,6 @@ def test_an_unmarked_function_is_refused_with_the_line_to_write() -> None:
         ("round(x[0])", "use `atoll.rint`"),
         ("int(x[0])", "name the width: `i32(…)` or `i64(…)`"),
         ("float(n)", "name the width: `f32(…)` or `f64(…)`"),
-        ("print(n)", "a kernel does not print"),
         ("math.floor(x[0])", "use `atoll.floor`, which stays a float"),
         ("math.gamma(x[0])", None),
     ],

@@ -20,7 +20,6 @@ STATEMENTS = {
     "Raise": ("raise n", "raise n"),
     "Try": ("try:\n    n\nfinally:\n    pass", "try:"),
     "TryStar": ("try:\n    n\nexcept* ValueError:\n    pass", "try:"),
-    "Assert": ("assert n == 0", "assert n == 0"),
     "Import": ("import os", "import os"),
     "ImportFrom": ("from os import path", "from os import path"),
     "Global": ("global q\nq = 1", "global q"),

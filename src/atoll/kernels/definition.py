@@ -57,6 +57,9 @@ class KernelFunction:
         requires: What else its contract asks of a launch.
     """
 
+    #: The words of the buffer that its code reports to; 0 for code without checks.
+    checked = 0
+
     def __init__(
         self,
         function: types.FunctionType,
@@ -102,7 +105,9 @@ class KernelFunction:
             from atoll.kernels.front import compile_kernel
 
             self.changed()
-            self._compiled = compile_kernel(self.function, self.block, self.bindings, self.__name__)
+            self._compiled = compile_kernel(
+                self.function, self.block, self.bindings, self.__name__, self.checked
+            )
         return self._compiled
 
     def state(self) -> object:
@@ -239,18 +244,30 @@ def device(function: Callable[..., Any]) -> DeviceFunction:
 
 @overload
 def kernel(
-    function: Callable[..., Any], *, block: Sizes | None = None, requires: Conditions = None
+    function: Callable[..., Any],
+    *,
+    block: Sizes | None = None,
+    requires: Conditions = None,
+    debug: bool = False,
 ) -> KernelFunction: ...
 
 
 @overload
 def kernel(
-    function: None = None, *, block: Sizes | None = None, requires: Conditions = None
+    function: None = None,
+    *,
+    block: Sizes | None = None,
+    requires: Conditions = None,
+    debug: bool = False,
 ) -> Callable[[Callable[..., Any]], KernelFunction]: ...
 
 
 def kernel(
-    function: Callable[..., Any] | None = None, *, block: Sizes | None = None, requires: Conditions = None
+    function: Callable[..., Any] | None = None,
+    *,
+    block: Sizes | None = None,
+    requires: Conditions = None,
+    debug: bool = False,
 ) -> Any:
     """Mark a function as a kernel: ``@kernel`` or ``@kernel(block=256)``.
 
@@ -258,21 +275,27 @@ def kernel(
         function: The function.
         block: A launch contract: the work-group size, which emitters use and launches keep.
         requires: More of it: conditions over the arguments, as ``"n <= x.size"``, checked before a launch.
+        debug: Check every launch: indices, signed arithmetic, `assert`; and `print`. Code that is
+            compiled ahead of time has no checks.
     """
     sizes = (0, 0, 0) if block is None else block_sizes(block)
     if function is None:
-        return lambda wrapped: _kernel(_checked(wrapped, "kernel"), sizes, requires)
-    return _kernel(_checked(function, "kernel"), sizes, requires)
+        return lambda wrapped: _kernel(_checked(wrapped, "kernel"), sizes, requires, debug=debug)
+    return _kernel(_checked(function, "kernel"), sizes, requires, debug=debug)
 
 
 def _kernel(
-    function: types.FunctionType, block: tuple[int, int, int], requires: Conditions
+    function: types.FunctionType, block: tuple[int, int, int], requires: Conditions, *, debug: bool
 ) -> KernelFunction:
     from atoll.kernels.generics import GenericKernel, openings
 
     opened = openings(function)
     if opened:
-        return GenericKernel(function, block, requires, opened)
+        return GenericKernel(function, block, requires, opened, debug=debug)
+    if debug:
+        from atoll.kernels.checked import CheckedKernel
+
+        return CheckedKernel(function, block, requires)
     return KernelFunction(function, block, requires)
 
 

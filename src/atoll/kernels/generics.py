@@ -36,7 +36,7 @@ class ConstType:
 
 
 class const:  # noqa: N801 - the surface's word
-    """The annotation of a parameter that is part of the code: ``tile: atoll.const[int]``, or of bool, float."""
+    """The annotation of a parameter that is part of the code: ``tile: atoll.const[int]``, bool or float."""
 
     def __class_getitem__(cls, kind: Any) -> Any:
         if kind not in (int, bool, float):
@@ -100,9 +100,11 @@ class GenericKernel(KernelFunction):
         block: tuple[int, int, int],
         requires: str | tuple[str, ...] | None,
         opened: Mapping[str, object],
+        *,
+        debug: bool = False,
     ) -> None:
         super().__init__(function, block, requires)
-        self._asked, self._opened = requires, opened
+        self._asked, self._opened, self._debug = requires, opened, debug
         self._made: dict[tuple[tuple[str, type, object], ...], KernelFunction] = {}
         #: The instances that :meth:`instance` was asked for, in order: what a kernel file ships.
         self.instances: dict[str, KernelFunction] = {}
@@ -143,10 +145,15 @@ class GenericKernel(KernelFunction):
         key = tuple((name, type(value), value) for name, value in ordered)
         if key not in self._made:
             exported = f"{self.__name__}__{'_'.join(spelled(value) for _, value in ordered)}"
-            self._made[key] = KernelFunction(
+            self._made[key] = self._kind()(
                 self.function, self.block, self._asked, bindings=ordered, exported=exported
             )
         return self._made[key]
+
+    def _kind(self) -> type[KernelFunction]:
+        from atoll.kernels.checked import CheckedKernel
+
+        return CheckedKernel if self._debug else KernelFunction
 
     def _refusal(self, what: str, *notes: str) -> CompileError:
         example = ", ".join(f"{name}={'f32' if name not in self._opened else 16}" for name in self.open_names)

@@ -31,6 +31,15 @@ class Fault(Exception):  # noqa: N818 - an internal signal that the oracle turns
         self.code, self.message = code, message
 
 
+class _Checking:
+    """Whether a signed integer that wraps is a fault, as in a checked kernel."""
+
+    on = False
+
+
+checking = _Checking()
+
+
 class Typed:
     """A value of a scalar type."""
 
@@ -232,7 +241,10 @@ def _arithmetic(left: Any, right: Any, compute: Callable[[Any, Any], Number]) ->
     if both is None:
         return NotImplemented
     scalar, a, b = both
-    return make(scalar, compute(a, b))
+    result = compute(a, b)
+    if checking.on and scalar.is_signed and not -(1 << (scalar.bits - 1)) <= result < 1 << (scalar.bits - 1):
+        raise Fault("ATL0757", f"{result} is no {scalar}: it wraps")
+    return make(scalar, result)
 
 
 def _compare(left: Any, right: Any, compute: Callable[[Any, Any], bool]) -> Any:

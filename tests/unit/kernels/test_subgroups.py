@@ -50,9 +50,9 @@ def k(x: view[i32], out: view[i32]):
 def test_a_block_is_summed_by_its_sub_groups_everywhere() -> None:
     found, x = kernel_from(BLOCK_SUM), np.arange(256, dtype=np.int32)
     wanted = x.reshape(4, 64).sum(axis=1)
-    for where in (1, 2, 4, 16, 32, 64):
+    for width in (1, 2, 4, 16, 32, 64):
         out = np.zeros(4, np.int32)
-        found.python(256, subgroup=where)(x, out)
+        found.python(256, subgroup=width)(x, out)
         np.testing.assert_array_equal(out, wanted)
     for where in (CpuDriver({"PATH": "/nowhere"}).open(0), "cpu"):
         out = np.zeros(4, np.int32)

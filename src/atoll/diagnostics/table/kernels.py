@@ -177,6 +177,16 @@ CODES = {
         "The oracle saw a work-item of a sub-group wait elsewhere, or end, while others exchange values. All "
         "of a sub-group have to reach each of its operations.",
     ),
+    "ATL0756": CodeInfo(
+        "an assertion of a kernel does not hold",
+        "The oracle checks every `assert`, a launch those of a kernel marked `@kernel(debug=True)`. The note "
+        "names the work-item.",
+    ),
+    "ATL0757": CodeInfo(
+        "an integer wraps",
+        "A signed sum, difference or product left its type. Kernels wrap, Python does not: a checked kernel "
+        "says where the two part. Use a wider type, or an unsigned one where wrapping is meant.",
+    ),
     "ATL0760": CodeInfo(
         "an argument that does not fit its parameter",
         "The number, type, shape, layout or range of an argument is not what the kernel's signature says.",

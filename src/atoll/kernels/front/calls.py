@@ -54,7 +54,6 @@ _INSTEAD: dict[object, str] = {
     builtins.int: "name the width: `i32(…)` or `i64(…)`",
     builtins.float: "name the width: `f32(…)` or `f64(…)`",
     builtins.bool: "say what is asked: `x != 0`",
-    builtins.print: "a kernel does not print",
     builtins.range: "`range` stands in a `for` only",
     builtins.sum: "write a loop",
     builtins.pow: "use `**` or `atoll.pow`",
@@ -97,6 +96,10 @@ def _handler(target: object) -> Callable[[State, ast.Call, object], Value | None
             from atoll.kernels.front.subgroups import lower_subgroup
 
             return lower_subgroup
+        if target is builtins.print:
+            from atoll.kernels.front.checks import lower_print
+
+            return lower_print
         return _OTHERS.get(target)
     except TypeError:  # not hashable, so none of ours
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from atoll.ir import Kernel, Module, Parameter, Scalar, is_reserved
 from atoll.ir import nodes as n
 from atoll.ir.verify import verify
 from atoll.kernels.environment import Captures
+from atoll.kernels.front.checks import BUFFER, Check, Checks
 from atoll.kernels.front.inline import bind_constants
 from atoll.kernels.front.signature import SignedParameter, assigned_names, signature
 from atoll.kernels.front.state import Frame, Instance, LocalBinding, Place, State, instance_key
@@ -42,6 +44,8 @@ class Compiled:
     captures: Captures = field(compare=False)
     #: By what was lowered: a function with what it binds. The kernel's own comes first.
     typing: Mapping[Instance, Typing] = field(compare=False)
+    #: What a checked kernel checks, by number.
+    checks: tuple[Check, ...] = ()
 
     @property
     def kernel(self) -> Kernel:
@@ -61,6 +65,7 @@ def compile_kernel(
     group: tuple[int, int, int] = (0, 0, 0),
     bindings: tuple[tuple[str, Any], ...] = (),
     exported: str = "",
+    checked: int = 0,
 ) -> Compiled:
     """Return the KIR of a function.
 
@@ -69,6 +74,7 @@ def compile_kernel(
         group: The work-group size of its launch contract, or zeros.
         bindings: What an instance of a generic kernel binds.
         exported: The kernel's name; by default the function's.
+        checked: The words of the buffer that a checked kernel reports to; 0 for one without checks.
 
     Raises:
         CompileError: With a place and a plain sentence, for anything a kernel cannot hold.
@@ -91,6 +97,8 @@ def compile_kernel(
     signed = whole.params
     bind_constants(frame, whole, known)
     params = _parameters(state, found, signed)
+    if checked:
+        signed, params = _reporting(state, found, checked, signed, params)
     lower_block(state, found.node.body)
     kernel = Kernel(
         name=exported or found.name,
@@ -104,7 +112,23 @@ def compile_kernel(
     )
     frames = {instance_key(frame): frame, **state.devices}
     typing = {key: Typing(item.function, dict(item.typed), item.bindings) for key, item in frames.items()}
-    return Compiled(verify(Module(kernels=(kernel,))), signed, state.captures, typing)
+    checks = () if state.checks is None else tuple(state.checks.found)
+    return Compiled(verify(Module(kernels=(kernel,))), signed, state.captures, typing, checks)
+
+
+def _reporting(
+    state: State,
+    found: Function,
+    capacity: int,
+    signed: tuple[SignedParameter, ...],
+    params: tuple[Parameter, ...],
+) -> tuple[tuple[SignedParameter, ...], tuple[Parameter, ...]]:
+    """Return the parameters of a checked kernel: the buffer that it reports to comes last."""
+    name = state.unique("report")
+    state.checks = Checks(name, capacity)
+    place = ast.copy_location(ast.arg(arg=name), found.node)
+    own = Parameter(name, BUFFER, found.source.span(found.node))
+    return (*signed, SignedParameter(name, BUFFER, place)), (*params, own)
 
 
 def _parameters(state: State, found: Function, signed: tuple[SignedParameter, ...]) -> tuple[Parameter, ...]:

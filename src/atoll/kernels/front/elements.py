@@ -74,9 +74,11 @@ def element_place(state: State, base: Value, node: ast.Subscript) -> tuple[str, 
         raise state.error(
             "ATL0724", f"`{base.name}` takes {_count(rank, 'index', 'indices')}, not {len(parts)}", node
         )
+    from atoll.kernels.front.checks import within
+
     values = in_order(state, parts)
     indices = tuple(
-        _index(state, base, axis, value, part)
+        within(state, base, axis, _index(state, base, axis, value, part), part)
         for axis, (value, part) in enumerate(zip(values, parts, strict=True))
     )
     if isinstance(base, ViewValue):

@@ -83,7 +83,9 @@ def binary(
         operation = None
     if operation is None:
         raise _no_operation(state, word, a.type, node)
-    return n.Binary(operation, a, b, state.span(node))
+    from atoll.kernels.front.checks import arithmetic
+
+    return arithmetic(state, n.Binary(operation, a, b, state.span(node)), node)
 
 
 def _no_operation(state: State, word: str, scalar: Scalar, node: ast.AST) -> Exception:

@@ -8,7 +8,7 @@ import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import CompileError
@@ -18,6 +18,9 @@ from atoll.kernels.environment import Captures
 from atoll.kernels.front.values import Opaque, SharedValue, StructArray, StructValue, ViewValue, Weak
 from atoll.kernels.source import Function
 from atoll.kernels.structs import StructType
+
+if TYPE_CHECKING:
+    from atoll.kernels.front.checks import Checks
 
 #: The deepest nesting of expressions and of blocks in a source.
 MAX_DEPTH = 90
@@ -124,6 +127,8 @@ class State:
     breaks: list[list[frozenset[str]]] = field(default_factory=list)
     depth: int = 0
     devices: dict[Instance, Frame] = field(default_factory=dict)
+    #: The checks of a checked kernel; None in any other.
+    checks: Checks | None = None
 
     # --- refusals ---
 
@@ -169,6 +174,15 @@ class State:
             yield self.out
         finally:
             self.out = outer
+
+    @contextmanager
+    def dropped(self) -> Iterator[None]:
+        """Lower something that leaves no trace: it is checked as Python, and is not in the code."""
+        names, arrays, taken, defined = len(self.locals), len(self.shared), set(self.taken), self.defined
+        with self.block():
+            yield
+        del self.locals[names:], self.shared[arrays:]
+        self.taken, self.defined = taken, defined
 
     def unique(self, wanted: str) -> str:
         """Return a KIR name like `wanted` that no other thing has."""

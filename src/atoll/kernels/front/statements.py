@@ -10,6 +10,7 @@ from atoll.ir import BOOL, ops
 from atoll.ir import nodes as n
 from atoll.kernels.front.assignments import assign_name, lower_annotated, lower_assign, lower_augmented
 from atoll.kernels.front.calls import lower_call
+from atoll.kernels.front.checks import lower_assert
 from atoll.kernels.front.expressions import lower, lower_condition
 from atoll.kernels.front.loops import lower_for
 from atoll.kernels.front.operations import negated
@@ -176,4 +177,5 @@ _HANDLERS: dict[type[ast.stmt], Callable[[State, Any], None]] = {
     ast.Continue: _continue,
     ast.Pass: _pass,
     ast.Expr: _expression,
+    ast.Assert: lower_assert,
 }

@@ -35,7 +35,6 @@ STATEMENTS: dict[type[ast.stmt], str] = {
     ast.Raise: "`raise` has no meaning in a kernel",
     ast.Try: "`try` has no meaning in a kernel",
     ast.TryStar: "`try` has no meaning in a kernel",
-    ast.Assert: "`assert` has no meaning in a kernel yet",
     ast.Import: "`import` stands outside the kernel",
     ast.ImportFrom: "`import` stands outside the kernel",
     ast.Global: "a kernel does not assign globals",

@@ -26,7 +26,7 @@ from atoll.kernels.front.state import Instance, Place, place
 from atoll.kernels.generics import is_variable
 from atoll.kernels.oracle.structures import taken
 from atoll.kernels.promote import promote
-from atoll.kernels.scalars import Fault, Typed, convert, make
+from atoll.kernels.scalars import Fault, Typed, checking, convert, make
 from atoll.kernels.structs import StructType, StructView
 
 _TYPED, _TAKEN = "__atoll_typed__", "__atoll_taken__"
@@ -184,6 +184,8 @@ def _stand_in(found: Any) -> Any:
         return _range
     if found is builtins.len:
         return _length
+    if found is builtins.print:
+        return _print
     if type(found).__module__ == "numpy" and hasattr(found, "dtype") and getattr(found, "ndim", 1) == 0:
         return _numpy(found)
     return _SURFACE.get(found, found) if type(found) is types.BuiltinFunctionType else found
@@ -221,6 +223,14 @@ def _range(*bounds: Any) -> Iterator[Typed]:
     if len(steps) == 3 and steps[2] == 0:
         raise Fault("ATL0754", "the step of a range is zero")
     return (make(used, value) for value in range(*steps))
+
+
+def _print(*values: Any) -> None:
+    """Print what a checked kernel prints, with its work-item."""
+    item = surface.running.item
+    if checking.on and item is not None:
+        shown = " ".join(str(value.value if isinstance(value, Typed) else value) for value in values)
+        print(item.shown(item.global_ids), shown)  # noqa: T201 - what the kernel's author asked for
 
 
 def _length(array: Any) -> Typed:

@@ -25,7 +25,7 @@ from atoll.kernels.oracle.item import Group, Item
 from atoll.kernels.oracle.memory import Log, OracleView, Race, Site, line_span
 from atoll.kernels.oracle.rewrite import Body, bodies
 from atoll.kernels.oracle.structures import OracleStructs
-from atoll.kernels.scalars import Fault, make
+from atoll.kernels.scalars import Fault, checking, make
 from atoll.kernels.structs import StructType, StructView, spread
 from atoll.kernels.surface import running
 
@@ -38,6 +38,7 @@ class OracleLaunch:
         seed: Orders the groups and the work-items between barriers.
         races: Whether races are looked for, which takes longer.
         subgroup: The work-items of a sub-group; 0 for what executors without sub-groups emulate.
+        checked: Whether a signed integer that wraps is a fault too, and `print` prints.
     """
 
     kernel: KernelFunction
@@ -45,6 +46,7 @@ class OracleLaunch:
     seed: int = 0
     races: bool = False
     subgroup: int = 0
+    checked: bool = False
 
     @classmethod
     def over(
@@ -88,7 +90,12 @@ class OracleLaunch:
             Log() if self.races else None,
             _names(kernel),
         )
-        run.all(whole=has_barrier(kernel))
+        outer = checking.on
+        checking.on = self.checked
+        try:
+            run.all(whole=has_barrier(kernel))
+        finally:
+            checking.on = outer
         if run.log is not None and run.log.races:
             raise LaunchError(*(_race(race) for race in run.log.races.values()))
         return Done(f"CPython {platform.python_version()} (oracle)")
@@ -197,7 +204,8 @@ def with_places(body: Callable[..., Any], arguments: tuple[Any, ...], item: Item
     """Run a body for a work-item; a fault becomes an error with its line."""
     try:
         body(*arguments)
-    except Fault as fault:
+    except (Fault, AssertionError) as found:
+        fault = found if isinstance(found, Fault) else _unheld(found)
         raise LaunchError(
             Diagnostic(
                 code=fault.code,
@@ -205,7 +213,12 @@ def with_places(body: Callable[..., Any], arguments: tuple[Any, ...], item: Item
                 span=line_span(_where(fault, item)),
                 notes=(f"work-item {item.shown(item.global_ids)}, group {item.shown(item.group.ids)}",),
             )
-        ) from fault
+        ) from found
+
+
+def _unheld(error: AssertionError) -> Fault:
+    text = f": {error}" if str(error) else ""
+    return Fault("ATL0756", f"an assertion does not hold{text}").with_traceback(error.__traceback__)
 
 
 def _where(fault: Fault, item: Item) -> Site:
