@@ -38,7 +38,7 @@ from atoll.ir import (
 from atoll.ir.nodes import bits_of, value_of
 from atoll.kernels.promote import literal_fits
 from atoll.kernels.scalars import Typed
-from atoll.runtime.regions import Extent
+from atoll.runtime.regions import Extent, bounds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -196,8 +196,8 @@ def _array(param: Parameter, view: View, value: Any, written: bool, device: Any)
     first = int(array.__array_interface__["data"][0])
     if first % array.itemsize:
         raise _refuse(param, "an array that is not aligned", hint="pass a copy")
-    low, high = _bounds(array, first)
     strides = tuple(stride // array.itemsize for stride in array.strides)
+    low, high = bounds(first, array.shape, strides, array.itemsize)
     return ArrayArgument(
         low, high, first, array.itemsize, written, param.name, array, tuple(array.shape), strides
     )
@@ -217,8 +217,9 @@ def _resident(param: Parameter, view: View, found: DeviceArray, written: bool, d
     first, item = found.address, view.element.nbytes
     if first % item:
         raise _refuse(param, "an array that is not aligned", hint="pass a copy")
+    low, high = bounds(first, found.sizes, found.strides, item)
     return ArrayArgument(
-        first, first, first, item, written, param.name, found, found.sizes, found.strides, found.queue
+        low, high, first, item, written, param.name, found, found.sizes, found.strides, found.queue
     )
 
 
@@ -291,11 +292,3 @@ def _writable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     import numpy as np
 
     return np.asarray(_Shown(array))
-
-
-def _bounds(array: np.ndarray[Any, Any], first: int) -> tuple[int, int]:
-    if array.size == 0:
-        return first, first
-    reach = [(size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)]
-    low = first + sum(step for step in reach if step < 0)
-    return low, first + sum(step for step in reach if step > 0) + array.itemsize

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from atoll.diagnostics import Diagnostic
@@ -17,9 +17,11 @@ from atoll.kernels.arguments import Checked, check
 from atoll.kernels.contract import hold
 from atoll.kernels.definition import KernelFunction, Sizes, block_sizes
 from atoll.kernels.structs import spread
+from atoll.kernels.variants import NOTHING, Promises, module_for, narrowed, promises, takes_promises
 from atoll.runtime.regions import Region, regions
 
 if TYPE_CHECKING:
+    from atoll.kernels.front import Compiled
     from atoll.kernels.prepared import Prepared
     from atoll.plugin import AddressedDevice, Argument, BufferArgument, DriverDevice, Executable
 
@@ -267,12 +269,14 @@ class Launch:
         hold(self.kernel.requires, compiled.kernel.name, checked)
         if 0 in self.shape.domain:
             return Done(device.info.name)
-        layout, executable = executable_for(self.kernel, device, self.shape.block)
-        done = start(device, executable, layout, self.shape, checked, waits=self.waits)
+        known = promises(checked.arrays, self.shape)
+        code = executable_for(self.kernel, device, self.shape.block, known)
+        shape = narrowed(self.shape) if code.wide else self.shape
+        done = start(device, code.executable, code.layout, shape, checked, waits=self.waits)
         if getattr(device, "memory", "") and len(compiled.params) == len(compiled.kernel.params):
             from atoll.kernels.prepared import prepare
 
-            self._prepared = prepare(self, compiled, device, executable, layout)
+            self._prepared = prepare(self, compiled, device, code, shape, known)
         return done
 
 
@@ -429,21 +433,39 @@ def open_device(device: object) -> DriverDevice:
     )
 
 
-def executable_for(
-    kernel: KernelFunction, device: DriverDevice, block: Triple
-) -> tuple[LaunchLayout, Executable]:
-    """Return a kernel's code loaded on a device; kept for the next launch of the same code."""
-    compiled = kernel.compiled()
-    cache = _kept(kernel.loaded, device)
-    known = cache.get(block)
-    if known is None or known[0] is not compiled:
-        from atoll.plugin import registry
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A kernel's code on a device.
 
-        target = device.target()
-        emitter = registry().emitters[target.backend]
-        emitted = emitter.emit(compiled.optimised, compiled.kernel.name, target, block)
-        known = cache[block] = (compiled, emitted.layout, device.load(emitted))
-    return known[1], known[2]
+    Attributes:
+        wide: Whether one work-item does the work of four neighbours.
+    """
+
+    compiled: Compiled
+    layout: LaunchLayout
+    executable: Executable
+    wide: bool = False
+
+
+def executable_for(
+    kernel: KernelFunction, device: DriverDevice, block: Triple, known: Promises = NOTHING
+) -> Loaded:
+    """Return a kernel's code loaded on a device; kept for the next launch of the same code."""
+    from atoll.plugin import registry
+
+    compiled, target = kernel.compiled(), device.target()
+    emitter = registry().emitters[target.backend]
+    if not takes_promises(emitter):
+        known = NOTHING
+    cache = _kept(kernel.loaded, device)
+    found = cache.get((block, known))
+    if found is None or found.compiled is not compiled:
+        module, wide = module_for(compiled, known)
+        target = replace(target, plain=known.plain, apart=known.apart)
+        emitted = emitter.emit(module, compiled.kernel.name, target, block)
+        found = Loaded(compiled, emitted.layout, device.load(emitted), wide)
+        cache[block, known] = found
+    return cast("Loaded", found)
 
 
 def _kept(loaded: dict[int, tuple[Any, dict[Any, Any]]], device: DriverDevice) -> dict[Any, Any]:

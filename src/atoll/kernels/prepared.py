@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, cast
 from atoll.errors import LaunchError
 from atoll.ir import BOOL, SCALARS, LaunchLayout, Scalar, View, accesses
 from atoll.kernels.arguments import scalar_value
+from atoll.kernels.variants import Promises, are_apart, is_plain
+from atoll.runtime.regions import bounds
 
 if TYPE_CHECKING:
     from atoll.ir import Parameter
     from atoll.kernels.front import Compiled
-    from atoll.kernels.launch import Done, Launch
-    from atoll.plugin import DriverDevice, Executable
+    from atoll.kernels.launch import Done, Launch, Loaded, Shape
+    from atoll.plugin import DriverDevice
 
 #: How a field of the parameter block is packed, by the KIR scalar's name; bf16 has no letter.
 _LETTERS = {
@@ -48,7 +50,7 @@ class Prepared:
 
     __slots__ = (
         "_address", "_array", "_bound", "_compiled", "_device", "_domain", "_environment", "_index",
-        "_kernel", "_name", "_names", "_pack", "_params", "_shape",
+        "_kernel", "_known", "_name", "_names", "_pack", "_params", "_shape",
     )  # fmt: skip
 
     def __init__(
@@ -56,23 +58,24 @@ class Prepared:
         launch: Launch,
         compiled: Compiled,
         device: DriverDevice,
-        executable: Executable,
-        layout: LaunchLayout,
+        code: Loaded,
+        shape: Shape,
+        known: Promises,
     ) -> None:
         import numpy as np
 
         addressed: Any = device
         used = accesses(compiled.kernel)
-        self._kernel, self._compiled, self._shape = launch.kernel, compiled, launch.shape
+        self._kernel, self._compiled, self._shape, self._known = launch.kernel, compiled, shape, known
         self._device, self._name = device, device.info.name
         self._index = device.info.index
         self._environment = _environment() if launch.device is None else None
-        self._bound = addressed.bind(executable, launch.shape.block)
+        self._bound = addressed.bind(code.executable, shape.block)
         self._array = addressed.array if addressed.memory == "own" else None
         self._address = _address_of()
         self._params = tuple(_Asked(item, used.get(item.name, ""), np) for item in compiled.kernel.params)
-        self._pack = struct.Struct(_format(layout)).pack
-        self._domain = launch.shape.domain if layout.has_domain else ()
+        self._pack = struct.Struct(_format(code.layout)).pack
+        self._domain = shape.domain if code.layout.has_domain else ()
         self._names = tuple(item.name for item in compiled.kernel.params)
 
     def __call__(self, arguments: tuple[Any, ...]) -> Done | None:
@@ -81,37 +84,9 @@ class Prepared:
             return None
         values: list[Any] = [*self._domain]
         addresses: list[int] = []
-        queue = 0
-        for value, asked in zip(arguments, self._params, strict=True):
-            if asked.rank == 0:
-                if type(value) is not asked.kind:
-                    try:
-                        value = scalar_value(asked.param, value)
-                    except LaunchError:
-                        return None
-                values.append(value)
-            elif self._array is None:
-                if type(value) is not asked.kind or value.flags.num & asked.flags != asked.flags:
-                    return None
-                shape = value.shape
-                if len(shape) != asked.rank or (
-                    value.dtype is not asked.dtype and value.dtype != asked.dtype
-                ):
-                    return None
-                addresses.append(self._address(value))
-                values += (0, *shape, 1) if asked.rank == 1 else (0, *shape, *_strides(shape))
-            else:
-                found = self._array(value)
-                if (
-                    found is None
-                    or not asked.takes(found, self._index)
-                    or (addresses and found.queue != queue)
-                ):
-                    return None
-                queue = found.queue
-                addresses.append(found.address)
-                values += (0, *found.sizes, *found.strides)
-        if self._kernel.requires and not self._holds(arguments):
+        take = self._on_host if self._array is None else self._on_device
+        queue = take(arguments, values, addresses)
+        if queue is None or (self._kernel.requires and not self._holds(arguments)):
             return None
         try:
             block = self._pack(*values)
@@ -119,6 +94,47 @@ class Prepared:
             return None
         self._bound(self._shape.groups, addresses, block, queue)
         return self._done(arguments, queue)
+
+    def _on_host(self, arguments: tuple[Any, ...], values: list[Any], addresses: list[int]) -> int | None:
+        """Fill in what arrays of this process give; return the queue, or None where one is unexpected."""
+        for value, asked in zip(arguments, self._params, strict=True):
+            kind = asked.kind
+            if asked.rank:
+                if type(value) is not kind or value.flags.num & asked.flags != asked.flags:
+                    return None
+                shape, dtype = value.shape, value.dtype
+                if len(shape) != asked.rank or (dtype is not asked.dtype and dtype != asked.dtype):
+                    return None
+                addresses.append(self._address(value))
+                values += (0, *shape, 1) if asked.rank == 1 else (0, *shape, *_strides(shape))
+            elif type(value) is kind:
+                values.append(value)
+            elif not asked.converts(value, values):
+                return None
+        return 0
+
+    def _on_device(self, arguments: tuple[Any, ...], values: list[Any], addresses: list[int]) -> int | None:
+        """Fill in what arrays on the device give; what was promised of others is asked of them too."""
+        extents: list[tuple[int, int, bool]] = []
+        queue, known, array = None, self._known, cast("Any", self._array)
+        for value, asked in zip(arguments, self._params, strict=True):
+            if not asked.rank:
+                if type(value) is asked.kind:
+                    values.append(value)
+                elif not asked.converts(value, values):
+                    return None
+                continue
+            found = array(value)
+            if found is None or not asked.takes(found, self._index) or queue not in (None, found.queue):
+                return None
+            address, sizes, strides, queue = found.address, found.sizes, found.strides, found.queue
+            if known.plain and not is_plain(address, sizes, strides):
+                return None
+            if known.apart:
+                extents.append((*bounds(address, sizes, strides, asked.item), asked.written))
+            addresses.append(address)
+            values += (0, *sizes, *strides)
+        return (queue or 0) if are_apart(extents) else None
 
     def _serves(self) -> bool:
         """Tell whether kernel and device are still what was prepared for."""
@@ -161,6 +177,14 @@ class _Asked:
             self.kind = _kind(param.type)
             self.dtype, self.flags = None, 0
 
+    def converts(self, value: Any, values: list[Any]) -> bool:
+        """Add a number that is not of the usual type, range checked; tell whether it is one."""
+        try:
+            values.append(scalar_value(self.param, value))
+        except LaunchError:
+            return False
+        return True
+
     def takes(self, found: Any, index: int) -> bool:
         """Tell whether an array on the device is what is asked; what repeats its elements is asked anew."""
         return (
@@ -173,12 +197,12 @@ class _Asked:
 
 
 def prepare(
-    launch: Launch, compiled: Compiled, device: DriverDevice, executable: Executable, layout: LaunchLayout
+    launch: Launch, compiled: Compiled, device: DriverDevice, code: Loaded, shape: Shape, known: Promises
 ) -> Prepared | None:
     """Return a launch made ready, or None where a parameter has a type that only the whole check packs."""
-    if any(item.type == "bf16" for item in layout.fields) or not hasattr(device, "is_open"):
+    if any(item.type == "bf16" for item in code.layout.fields) or not hasattr(device, "is_open"):
         return None
-    return Prepared(launch, compiled, device, executable, layout)
+    return Prepared(launch, compiled, device, code, shape, known)
 
 
 def _environment() -> tuple[str | None, str | None]:

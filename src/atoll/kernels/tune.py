@@ -28,6 +28,7 @@ from atoll.kernels.definition import KernelFunction, Sizes, block_sizes
 from atoll.kernels.launch import Shape, executable_for, open_device, over_shape, queued, rank_of, settle
 from atoll.kernels.sample import sample
 from atoll.kernels.structs import spread
+from atoll.kernels.variants import narrowed, promises
 
 if TYPE_CHECKING:
     from atoll.plugin import DriverDevice
@@ -106,8 +107,9 @@ def measure(
     shape: Shape = over_shape(compiled.kernel, domain, block)
     checked = check(compiled.kernel, spread(compiled.params, copy.deepcopy(arguments)), device)
     hold(kernel.requires, compiled.kernel.name, checked)
-    layout, executable = executable_for(kernel, device, shape.block)
-    flight, again = queued(device, executable, layout, shape, checked)
+    code = executable_for(kernel, device, shape.block, promises(checked.arrays, shape))
+    shape = narrowed(shape) if code.wide else shape
+    flight, again = queued(device, code.executable, code.layout, shape, checked)
     times = []
     try:
         for turn in range(WARM + repeat):

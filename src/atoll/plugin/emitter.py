@@ -17,12 +17,17 @@ class Target:
     Attributes:
         lines: Whether the code says which line of the source each part is from, for profilers and debuggers.
             Off by default, so that a kernel's code does not depend on where it stands.
+        plain: Whether the launcher promises that every view starts at its buffer's start and at a multiple of
+            16 bytes, has a last stride of 1, and other strides of whole fours of elements.
+        apart: Whether it promises that no view that is written overlaps another.
     """
 
     backend: str
     arch: str = ""
     version: str = ""
     lines: bool = False
+    plain: bool = False
+    apart: bool = False
 
     def __str__(self) -> str:
         return f"{self.backend}:{self.arch or self.version}".rstrip(":")
@@ -101,4 +106,14 @@ class Disassembler(Protocol):
         ...
 
 
-__all__ = ["Disassembler", "Emitted", "Emitter", "LaunchLayout", "ParamField", "Target"]
+@runtime_checkable
+class Specialiser(Protocol):
+    """What an emitter may have beside: better code where :class:`Target` promises more of the views."""
+
+    @property
+    def takes_promises(self) -> bool:
+        """Whether `Target.plain` and `Target.apart` change its code."""
+        ...
+
+
+__all__ = ["Disassembler", "Emitted", "Emitter", "LaunchLayout", "ParamField", "Specialiser", "Target"]

@@ -64,6 +64,17 @@ class Region:
         return memoryview((ctypes.c_ubyte * size).from_address(self.low)).cast("B")
 
 
+def bounds(first: int, sizes: tuple[int, ...], strides: tuple[int, ...], item: int) -> tuple[int, int]:
+    """Return the addresses of an array's first byte and after its last."""
+    if 0 in sizes:
+        return first, first
+    low = high = first
+    for size, stride in zip(sizes, strides, strict=True):
+        reach = (size - 1) * stride * item
+        low, high = (low + reach, high) if reach < 0 else (low, high + reach)
+    return low, high + item
+
+
 def regions(extents: Sequence[Extent]) -> tuple[Region, ...]:
     """Return the region of each array, in order: one object for those that overlap."""
     order = sorted(range(len(extents)), key=lambda at: (extents[at].low, extents[at].high))

@@ -32,6 +32,11 @@ class PtxEmitter:
         """``ptx``."""
         return "ptx"
 
+    @property
+    def takes_promises(self) -> bool:
+        """True: plain views are accessed sixteen bytes at a time, views apart through the read-only path."""
+        return True
+
     def target(self, entry: Entry | None, arch: str = "") -> Target:
         """Return the architecture: the one named, else the entry's portable floor, else its least."""
         version = str(entry.version) if entry is not None and entry.version is not None else ""

@@ -7,12 +7,14 @@ and `add.f32` become one fused operation (measured on an H200). Source: PTX ISA 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from atoll.ir import BF16, BOOL, F32, I32, I64, SCALARS, U32, U64, Scalar, nodes, ops
 from atoll.ir.module import PrivateArray, SharedArray
 from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import expressions
+from atoll.ir.widen import LANES, lane_of
 from atoll_plugins.cuda import warp
 from atoll_plugins.cuda.ptxtext import PtxFunction, arch_level, float_literal
 from atoll_plugins.formats import maths32
@@ -62,6 +64,10 @@ def stored(scalar: Scalar) -> str:
     return "u16" if is_narrow_float(scalar) else typed(scalar)
 
 
+def _below(lists: set[tuple[nodes.Expr, ...]]) -> list[nodes.Expr]:
+    return [item for indices in lists for index in indices for item in expressions(index)]
+
+
 class Function(Lowering[str]):
     """One kernel under construction; a value is a register or a literal."""
 
@@ -77,6 +83,7 @@ class Function(Lowering[str]):
         self.own = {item.name: ("shared", item.element) for item in job.kernel.shared}
         self.own |= {item.name: ("local", item.element) for item in job.kernel.arrays}
         self.elements = dict(zip(job.layout.buffers, (view.type for view in job.kernel.views), strict=True))
+        self.access = dict(zip(job.layout.buffers, job.layout.access, strict=True))
         self.bases: dict[str, str] = {}
         self.loops: list[tuple[str, str]] = []
 
@@ -283,24 +290,82 @@ class Function(Lowering[str]):
             place = self.put("b32", "mad.lo.s32", index, str(element.nbytes), self.bases[base])
             return space, element, place
         element = self.elements[base].element  # type: ignore[union-attr]
-        total = self.field(f"{base}.offset")
+        total = "" if self.job.target.plain else self.field(f"{base}.offset")
         for axis, expr in enumerate(indices):
             index = self.held(I64, self.expression(expr))
-            total = self.put("b64", "mad.lo.s64", index, self.field(f"{base}.stride.{axis}"), total)
+            if not self.job.target.plain:
+                total = self.put("b64", "mad.lo.s64", index, self.field(f"{base}.stride.{axis}"), total)
+            elif axis == len(indices) - 1:
+                total = self.put("b64", "add.s64", total, index) if total else index
+            else:
+                stride = self.field(f"{base}.stride.{axis}")
+                other = [total] if total else []
+                total = self.put("b64", "mad.lo.s64" if other else "mul.lo.s64", index, stride, *other)
         place = self.put("b64", "mad.lo.s64", total, str(element.nbytes), self.bases[base])
         return "global", element, place
 
     def load(self, expr: nodes.Load) -> str:
         """Load an element; a narrow one is extended as it comes."""
         space, element, place = self._address(expr.base, expr.indices)
-        return self.put(kind_of(wide(element)), f"ld.{space}.{stored(element)}", f"[{place}]")
+        return self.put(
+            kind_of(wide(element)), f"{self._loader(space, expr.base)}.{stored(element)}", f"[{place}]"
+        )
+
+    def _loader(self, space: str, base: str) -> str:
+        """Return a load's first words: what nobody writes meanwhile takes the read-only path."""
+        if space == "global" and self.job.target.apart and self.access[base] == "read":
+            return "ld.global.nc"
+        return f"ld.{space}"
+
+    def _four_loads(self, block: nodes.Block, at: int) -> bool:
+        """Write four loads of neighbours as one, if that is what stands here."""
+        four = block[at : at + LANES]
+        loads = [item.value for item in four if isinstance(item, nodes.Assign)]
+        if len(loads) < LANES or not self._are_neighbours(loads):
+            return False
+        first = loads[0]
+        assert isinstance(first, nodes.Load)
+        space, element, place = self._address(first.base, first.indices)
+        into = ", ".join(self.locals[item.local] for item in four if isinstance(item, nodes.Assign))
+        self.out.line(f"{self._loader(space, first.base)}.v4.{stored(element)} {{{into}}}, [{place}]")
+        return True
+
+    def _four_stores(self, block: nodes.Block, at: int) -> bool:
+        """Write four stores to neighbours as one, if that is what stands here."""
+        four = [item for item in block[at : at + LANES] if isinstance(item, nodes.Store)]
+        if len(four) < LANES or not self._are_neighbours(four):
+            return False
+        space, element, place = self._address(four[0].base, four[0].indices)
+        values = [self.held(wide(element), self.expression(item.value)) for item in four]
+        self.out.line(f"st.{space}.v4.{stored(element)} [{place}], {{{', '.join(values)}}}")
+        return True
+
+    def _are_neighbours(self, found: Sequence[nodes.Expr | nodes.Store]) -> bool:
+        """Tell whether accesses are to the elements of the four work-items of one, side by side."""
+        bases, above = set(), set()
+        for number, item in enumerate(found):
+            if not isinstance(item, nodes.Load | nodes.Store) or item.base in self.own:
+                return False
+            if lane_of(item.indices[-1]) != number:
+                return False
+            bases.add(item.base)
+            above.add(item.indices[:-1])
+        if len(bases) > 1 or len(above) > 1 or any(isinstance(item, nodes.Load) for item in _below(above)):
+            return False
+        element = self.elements[bases.pop()].element  # type: ignore[union-attr]
+        return element.bits <= 32
 
     # --- statements ---
 
     def statements(self, block: nodes.Block) -> None:
         """Write statements."""
-        for stmt in block:
-            self.statement(stmt)
+        at = 0
+        while at < len(block):
+            if self.job.target.plain and (self._four_loads(block, at) or self._four_stores(block, at)):
+                at += LANES
+                continue
+            self.statement(block[at])
+            at += 1
 
     def statement(self, stmt: nodes.Stmt) -> None:
         """Write one statement, after its place where that is asked for."""

@@ -1,0 +1,245 @@
+"""Can one work-item do the work of four neighbours, and take their elements in one access?
+
+A kernel without anything that joins work-items says for each what happens, in no order among them. So four
+that are neighbours in dimension 0 may go statement by statement together: what they load from, or store to,
+elements that lie side by side then stands side by side in the text, where a target can make one access of it.
+Where a condition does not hold for all four, each goes alone. Launch it over a quarter of the domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from atoll.ir import nodes as n
+from atoll.ir import ops
+from atoll.ir.module import Kernel, LocalVariable, Module
+from atoll.ir.types import BOOL, I32, I64
+from atoll.ir.unroll import names_of, rebuilt, rewritten, size
+from atoll.ir.verify import verify
+from atoll.ir.walk import all_expressions, expressions, statements
+
+#: How many work-items one does the work of.
+LANES = 4
+#: The largest kernel that is widened, in nodes: each is written nine times.
+MOST_NODES = 250
+_FIRST = n.Builtin(ops.Id.GLOBAL_ID, 0)
+
+
+def widen(module: Module, name: str) -> Module | None:
+    """Return a verified module whose one kernel does four work-items' work, or None where none can."""
+    kernel = module.kernel(name)
+    if not _is_free(kernel) or not _gains(kernel):
+        return None
+    body = _without_returns(_inlined(kernel).body)
+    if body is None:
+        return None
+    work = _Widening(kernel)
+    try:
+        made = work.together(body)
+    except _CannotError:
+        return None
+    return verify(Module(kernels=(replace(kernel, body=made, locals=work.locals()),)))
+
+
+def lane(number: int) -> n.Expr:
+    """Return the id in dimension 0 of one of the four."""
+    first = n.Binary(ops.Binary.MUL_WRAP, _FIRST, n.const(I32, LANES))
+    return n.Binary(ops.Binary.ADD_WRAP, first, n.const(I32, number))
+
+
+def lane_of(index: n.Expr) -> int | None:
+    """Return whose of the four an index of the last dimension is, if it is just an id."""
+    for number in range(LANES):
+        if index == n.Cast(ops.Cast.SEXT, I64, lane(number)):
+            return number
+    return None
+
+
+class _CannotError(Exception):
+    """Something in the kernel keeps the four apart."""
+
+
+def _is_free(kernel: Kernel) -> bool:
+    """Tell whether a kernel is straight text over its id, with nothing that joins work-items."""
+    if kernel.shared or kernel.arrays or size(kernel.body) > MOST_NODES:
+        return False
+    plain = n.Assign | n.Store | n.If | n.Return
+    if not all(isinstance(stmt, plain) for stmt in statements(kernel.body)):
+        return False
+    ids = (item for item in all_expressions(kernel.body) if isinstance(item, n.Builtin))
+    return all(item.op is ops.Id.GLOBAL_ID for item in ids)
+
+
+def _gains(kernel: Kernel) -> bool:
+    """Tell whether an access goes by the id in dimension 0 alone: else there is nothing to take at once."""
+    views = {view.name for view in kernel.views}
+    index = n.Cast(ops.Cast.SEXT, I64, _FIRST)
+    for stmt in statements(_inlined(kernel).body):
+        if isinstance(stmt, n.Store) and stmt.base in views and stmt.indices[-1] == index:
+            return True
+    return False
+
+
+def _inlined(kernel: Kernel) -> Kernel:
+    """Return a kernel with its locals that are made of ids alone written out where they are read."""
+    counts: dict[str, int] = {}
+    for stmt in statements(kernel.body):
+        if isinstance(stmt, n.Assign):
+            counts[stmt.local] = counts.get(stmt.local, 0) + 1
+    known: dict[str, n.Expr] = {}
+
+    def written(item: n.Expr) -> n.Expr:
+        return known.get(item.name, item) if isinstance(item, n.Local) else item
+
+    for stmt in statements(kernel.body):
+        if isinstance(stmt, n.Assign) and counts[stmt.local] == 1:
+            value = rebuilt(stmt.value, written)
+            if all(isinstance(item, n.Builtin | n.Const | n.Cast) for item in expressions(value)):
+                known[stmt.local] = value
+    return replace(kernel, body=rewritten(kernel.body, written))
+
+
+def _without_returns(block: n.Block) -> n.Block | None:
+    """Return a block with what follows `if c: return` under the opposite; None for other returns."""
+    found: list[n.Stmt] = []
+    for at, stmt in enumerate(block):
+        if isinstance(stmt, n.Return):
+            return tuple(found)
+        if isinstance(stmt, n.If) and stmt.then == (n.Return(),) and not stmt.orelse:
+            rest = _without_returns(block[at + 1 :])
+            if rest is None:
+                return None
+            opposite = n.Unary(ops.Unary.NOT, stmt.condition, stmt.span)
+            return (*found, n.If(opposite, rest, (), stmt.span))
+        if any(isinstance(item, n.Return) for item in statements((stmt,))):
+            return None
+        found.append(stmt)
+    return tuple(found)
+
+
+@dataclass(slots=True)
+class _Widening:
+    """One kernel on its way: which locals each of the four has."""
+
+    kernel: Kernel
+    made: dict[str, LocalVariable] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+    names: dict[tuple[str, int], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        kernel = self.kernel
+        self.taken = names_of(kernel)
+        for item in kernel.locals:
+            for number in range(LANES):
+                self.names[item.name, number] = self._local(f"{item.name}_{number}", item.type)
+
+    def locals(self) -> tuple[LocalVariable, ...]:
+        """Return the locals of the four."""
+        return tuple(self.made.values())
+
+    def _local(self, name: str, kind: object) -> str:
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        self.made[name] = LocalVariable(name, kind)  # type: ignore[arg-type]
+        return name
+
+    def _own(self, number: int) -> Callable[[n.Expr], n.Expr]:
+        """Return what makes an expression one of the four's own."""
+
+        def change(item: n.Expr) -> n.Expr:
+            if item == _FIRST:
+                return lane(number)
+            if isinstance(item, n.Local):
+                return replace(item, name=self.names[item.name, number])
+            return item
+
+        return change
+
+    def alone(self, block: n.Block, number: int) -> n.Block:
+        """Return a block for one of the four."""
+
+        def named(item: n.Stmt) -> n.Stmt:
+            if isinstance(item, n.Assign):
+                return replace(item, local=self.names[item.local, number])
+            return item
+
+        return rewritten(block, self._own(number), named)
+
+    def together(self, block: n.Block) -> n.Block:
+        """Return a block for the four, statement by statement."""
+        found: list[n.Stmt] = []
+        for stmt in block:
+            match stmt:
+                case n.Assign():
+                    values = yield_from(found, self._loaded(stmt.value))
+                    found += [
+                        n.Assign(self.names[stmt.local, number], value, stmt.span)
+                        for number, value in enumerate(values)
+                    ]
+                case n.Store():
+                    indices = [yield_from(found, self._loaded(item)) for item in stmt.indices]
+                    values = yield_from(found, self._loaded(stmt.value))
+                    found += [
+                        n.Store(stmt.base, tuple(item[number] for item in indices), value, stmt.span)
+                        for number, value in enumerate(values)
+                    ]
+                case n.If():
+                    found += self._branch(stmt, found)
+                case _:
+                    raise AssertionError("a statement was accepted that cannot be widened")
+        return tuple(found)
+
+    def _branch(self, stmt: n.If, found: list[n.Stmt]) -> n.Block:
+        conditions = []
+        for number, value in enumerate(yield_from(found, self._loaded(stmt.condition))):
+            name = self._local(f"holds_{len(self.made)}", BOOL)
+            found.append(n.Assign(name, value, stmt.span))
+            conditions.append(n.Local(name, BOOL))
+            assert number == len(conditions) - 1
+        every: n.Expr = conditions[0]
+        for item in conditions[1:]:
+            every = n.Logical(ops.Logical.LAND, every, item)
+        each = tuple(
+            n.If(item, self.alone(stmt.then, number), self.alone(stmt.orelse, number), stmt.span)
+            for number, item in enumerate(conditions)
+        )
+        return (n.If(every, self.together(stmt.then), each, stmt.span),)
+
+    def _loaded(self, expr: n.Expr) -> tuple[list[n.Stmt], list[n.Expr]]:
+        """Return an expression of each of the four, and before them its loads, four in a row."""
+        for item in expressions(expr):
+            if isinstance(item, n.Logical) and any(isinstance(e, n.Load) for e in expressions(item.right)):
+                raise _CannotError
+        before: list[n.Stmt] = []
+        own = [rebuilt(expr, self._own(number)) for number in range(LANES)]
+        lists = [list(_loads(item)) for item in own]
+        while lists[0]:
+            load = lists[0][0]
+            names = [self._local(f"taken_{len(self.made)}", load.type) for _ in range(LANES)]
+            for number, name in enumerate(names):
+                here = lists[number][0]
+                before.append(n.Assign(name, here, here.span))
+                own[number] = rebuilt(own[number], _replaced(here, n.Local(name, here.type)))
+            lists = [list(_loads(item)) for item in own]
+        return before, own
+
+
+def _replaced(load: n.Load, by: n.Local) -> Callable[[n.Expr], n.Expr]:
+    return lambda item: by if item == load else item
+
+
+def yield_from(found: list[n.Stmt], given: tuple[list[n.Stmt], list[n.Expr]]) -> list[n.Expr]:
+    """Add the statements that come first, and return the four expressions."""
+    found += given[0]
+    return given[1]
+
+
+def _loads(expr: n.Expr) -> Iterator[n.Load]:
+    """Give the loads of an expression that hold no other load, in order."""
+    for item in expressions(expr):
+        if isinstance(item, n.Load):
+            inner = (part for index in item.indices for part in expressions(index))
+            if not any(isinstance(part, n.Load) for part in inner):
+                yield item
