@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import subprocess
 from pathlib import Path
 
 from atoll.graph import is_busy
 from refusals.exact import command
 from unit.build.build_project import PACKAGE, PROGRAM, reopened
-from unit.plugins.lane_project import write
+from unit.plugins.lane_project import ENVIRONMENT, write
 
 TESTS = {
     "atoll.toml": PACKAGE
@@ -34,6 +35,35 @@ def test_a_test_that_names_no_device(tmp_path: Path) -> None:
 
 def test_a_test_that_there_is_not(tmp_path: Path) -> None:
     command("ATL0554_no_such_test", write(tmp_path, TESTS), "test", "lib")
+
+
+GONE = {
+    "atoll.toml": PACKAGE
+    + '[targets.prog]\nkind = "KIND"\nsources = ["main.cpp"]\nlinks = ["gone"]\n'
+    + '[targets.gone]\nkind = "shared"\nsources = ["gone.cpp"]\n',
+    "main.cpp": "int gone();\nint main() { return gone(); }\n",
+    "gone.cpp": "int gone() { return 0; }\n",
+}
+
+
+def without_library(root: Path, kind: str) -> Path:
+    """Build a program, and let its library be one that this machine lacks."""
+    files = {**GONE, "atoll.toml": GONE["atoll.toml"].replace("KIND", kind)}
+    stub = write(root, {"stub.cpp": "int gone() { return 0; }\n"}) / "stub.cpp"
+    library = root / "lib/libgone.so"
+    library.parent.mkdir()
+    argv = ["g++", "-shared", "-fPIC", "-Wl,-soname,libgone.so.7", str(stub), "-o", str(library)]
+    subprocess.run(argv, env=dict(ENVIRONMENT), check=True)
+    text = files["atoll.toml"].partition("[targets.gone]")[0]
+    return write(root, {**files, "atoll.toml": f'{text}[build]\nldflags = ["-L{root}/lib"]\n'})
+
+
+def test_a_program_that_lacks_a_library(tmp_path: Path) -> None:
+    command("ATL0576_library", without_library(tmp_path, "executable"), "run")
+
+
+def test_a_test_that_lacks_a_library(tmp_path: Path) -> None:
+    command("ATL0563_library", without_library(tmp_path, "test"), "test")
 
 
 def test_nothing_was_built(tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def command(
     built = build(session, talk, targets=(target,) if target else (), jobs=jobs)
     output = _chosen(built, target, talk)
     argv, environment = start(built, output, context.meta.get(ARGS, ()))
+    _check_libraries(output, argv[0], environment, talk)
     if as_data:
         _events(argv, environment, talk)
     sys.stdout.flush()
@@ -76,6 +77,18 @@ def start(built: Built, output: Output, args: Iterable[str]) -> tuple[list[str],
             environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, paths))
         return [sys.executable, *output.args, *args], environment
     return [str(built.root / output.path), *output.args, *args], environment
+
+
+def _check_libraries(output: Output, program: str, environment: dict[str, str], talk: Talk) -> None:
+    """Name the library that keeps a program from starting; ends the process."""
+    if output.kind == "python":
+        return
+    from atoll.build.loading import cannot_start, missing_libraries
+    from atoll.errors import BuildError
+
+    missing = missing_libraries(Path(program), environment)
+    if missing:
+        talk.fail(BuildError(cannot_start(output.target, output.path, missing)))
 
 
 def _chosen(built: Built, target: str | None, talk: Talk) -> Output:

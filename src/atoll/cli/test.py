@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from atoll.session import Built, Session
 
 SKIP = 77
+NOT_STARTED = 127
 LIMIT = 60.0
 SHOWN_BYTES = 16 << 10
 REPORT = "ATOLL_DEVICE_REPORT"
@@ -186,6 +187,8 @@ def run_one(built: Built, out: Output, rule: _Rule) -> Tested:
     seconds = round(time.monotonic() - begin, 3)
     devices = tuple(dict.fromkeys(_lines(report)))
     verdict, reason = _verdict(ended.code, ended.output, devices, out.timeout or LIMIT, rule)
+    if ended.code == NOT_STARTED:
+        reason = _why_not_started(built.root / out.path) or reason
     return Tested(
         name=out.target,
         verdict=verdict,
@@ -194,6 +197,13 @@ def run_one(built: Built, out: Output, rule: _Rule) -> Tested:
         seconds=seconds,
         output=ended.output,
     )
+
+
+def _why_not_started(program: Path) -> str:
+    from atoll.build.loading import missing_libraries
+
+    missing = missing_libraries(program, os.environ)
+    return f"it cannot start, the loader does not find: {', '.join(missing)}" if missing else ""
 
 
 def _empty(folder: Path) -> None:

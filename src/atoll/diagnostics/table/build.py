@@ -98,6 +98,11 @@ CODES = {
         "whole, as in "
         '`{ cmake = "fmt::fmt-header-only" }`.',
     ),
+    "ATL0576": CodeInfo(
+        "a program that lacks a library",
+        "The loader that the program names was asked before it ran, and it does not find a shared library "
+        "that the program needs.",
+    ),
     "ATL0564": CodeInfo(
         "a test that named no device",
         "With `--require-device` a test must report the device that its island ran on, and not the "
