@@ -9,6 +9,10 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, settings
 
+from atoll.errors import StoreError
+from atoll.store import PayloadRoot, Store
+from atoll_plugins.cuda.toolkit import PAYLOADS, PINNED
+
 # How fast this machine is decides no property: the first draw of a fresh clone builds tables for seconds, and
 # a loaded machine misses any deadline.
 settings.register_profile("atoll", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -23,6 +27,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def whole(request: pytest.FixtureRequest) -> bool:
     """Whether heavy proofs run whole (``./dev test --all``)."""
     return bool(request.config.getoption("--all")) or os.environ.get("ATOLL_TEST_ALL") == "1"
+
+
+@pytest.fixture(scope="session")
+def cuda_payload() -> PayloadRoot:
+    """The pinned CUDA toolkit in the user's store; fetched once."""
+    try:
+        return Store.default().ensure(PAYLOADS[PINNED])
+    except StoreError as error:
+        pytest.skip(f"the payload cuda-{PINNED} cannot be had: {error.diagnostics[0].message}")
 
 
 @pytest.fixture

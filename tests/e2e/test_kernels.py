@@ -147,14 +147,6 @@ def test_the_validator_accepts_every_shader(tmp_path: Path) -> None:
         accepted([tool("spirv-val"), "--target-env", "vulkan1.2", str(path)])
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
-def test_the_assembler_accepts_all_ptx(arch: str, tmp_path: Path) -> None:
-    for name, code in codes("cuda", arch):
-        path = tmp_path / f"{name}.ptx"
-        path.write_bytes(code.code)
-        accepted([tool("ptxas"), "-arch", arch, "-o", str(tmp_path / "out.cubin"), str(path)])
-
-
 def test_a_kernel_file_runs_from_the_command_line() -> None:
     """`atoll kernel run` takes any of the files: an example is used as its reader would."""
     command = [sys.executable, "-m", "atoll", "kernel", "run", "simulation.py:stencil", "--target", "cpu"]
