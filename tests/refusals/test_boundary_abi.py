@@ -43,3 +43,37 @@ def test_a_variadic_list_has_none(tmp_path: Path) -> None:
 def test_a_type_may_not_be_volatile(tmp_path: Path) -> None:
     fault = one(lambda: scanned(tmp_path / "cpu", "ATOLL_EXPORT_C int f(volatile int *n) { return *n; }"))
     assert "volatile" in fault.message
+
+
+@pytest.mark.parametrize(
+    ("struct", "reason"),
+    [
+        ("struct P { float *x; };", "its field `float *x` is no number"),
+        ("struct P { float x[3]; };", "its field `float x[3]` is no number"),
+        ("struct P { unsigned n : 3; };", "its field `unsigned n : 3` is no number"),
+        ("struct P { int n = 2; };", "its field `int n = 2` is no number"),
+        ("struct P { int f(); };", "its field `int f()` is no number"),
+        ("struct B { int b; }; struct P : B { int n; };", "it has a base class clause"),
+        ("struct P { struct Q { int a; } q; };", "its field `struct Q { int a; } q` is no number"),
+        ("struct P { };", "it has 0 fields"),
+        ("struct P { private: int n; };", "it has `private`"),
+        (
+            "#if 1\nstruct P { int a; };\n#else\nstruct P { int b; };\n#endif",
+            "it is defined twice, and differently",
+        ),
+    ],
+)
+def test_a_struct_that_is_not_plain_is_refused_with_the_reason(
+    tmp_path: Path, struct: str, reason: str
+) -> None:
+    text = f"{struct}\nATOLL_EXPORT_C int f(P p) {{ return 0; }}"
+    fault = one(lambda: scanned(tmp_path / "cpu", text))
+    assert (fault.code, fault.message) == ("ATL0304", "the struct `P` cannot cross a boundary")
+    assert fault.notes == (f"reason: {reason}",)
+
+
+def test_a_struct_is_no_result(tmp_path: Path) -> None:
+    text = "struct P { int n; };\nATOLL_EXPORT_C P f() { return {}; }"
+    fault = one(lambda: scanned(tmp_path / "cpu", text))
+    assert fault.message == "the type `P` has no C ABI that a boundary knows"
+    assert fault.notes[0] == "declared: P f()"

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from atoll.boundary import compare
+from atoll.boundary.roots import scan_declared
 from atoll.diagnostics import Diagnostic
-from unit.boundary.kit import SAXPY, compiled, interface, one, scanned, write
+from unit.boundary.kit import SAXPY, compiled, interface, one, refused, scanned, write
 
 
 def compared(folder: Path, other: str) -> Diagnostic:
@@ -66,3 +68,24 @@ def test_every_difference_of_declaration_or_clause_counts(tmp_path: Path, old: s
 def test_white_space_is_no_difference(tmp_path: Path, old: str, new: str) -> None:
     assert old in SAXPY
     interface(scanned(tmp_path / "cpu", SAXPY), scanned(tmp_path / "gpu", SAXPY.replace(old, new)))
+
+
+def test_a_struct_that_differs_is_shown_with_its_fields(tmp_path: Path) -> None:
+    text = "struct P {{ {} }};\nATOLL_EXPORT_C int app_f(P p) {{ return 0; }}"
+    cpu = scanned(tmp_path / "cpu", text.format("float x, y;"))
+    gpu = scanned(tmp_path / "gpu", text.format("float y, x;"))
+    fault = one(lambda: interface(cpu, gpu))
+    assert (fault.code, fault.message) == ("ATL0307", "`app_f` is declared differently in two roots")
+    assert fault.notes == (
+        "cpu/island.cpp:2: int app_f(P p)   P: float x, float y",
+        "gpu/island.cpp:2: int app_f(P p)   P: float y, float x",
+    )
+
+
+def test_a_declaration_by_hand_that_differs_is_refused(tmp_path: Path) -> None:
+    cpu = scanned(tmp_path / "cpu", "ATOLL_EXPORT_C int app_f(unsigned n) { return 0; }")
+    header = write(tmp_path, {"more.h": "ATOLL_EXPORT_C int app_f(size_t n);\n"}) / "more.h"
+    declared = scan_declared(header, shown=tmp_path)
+    (fault,) = refused(lambda: compare([cpu], module="app.k", package="app", declared=declared))
+    assert fault.code == "ATL0307"
+    assert fault.notes == ("cpu/island.cpp:1: int app_f(unsigned n)", "more.h:1: int app_f(size_t n)")

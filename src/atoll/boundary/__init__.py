@@ -1,12 +1,12 @@
-"""How an island is called: from marked declarations to a C header and a Python module.
+"""How an island is called: from marked declarations to a C header, a C++20 module and a Python module.
 
 Words: an *entry* is one exported function; an *extent* says how many elements a pointer reaches; a
 *root* is a folder that holds one implementation of the entries; a *seam* is the place where an
 implementation is swapped. Which roots a build takes is decided in :mod:`atoll.build`.
 
 The way: :func:`scan` each root, :func:`compare` them to one :class:`Interface`, and write
-:func:`header`, :func:`python_source`, :func:`python_files`; for each root that is built :func:`root_source`,
-and for a program that holds several of them :func:`registry_source`.
+:func:`header`, :func:`cxx_module`, :func:`python_source`, :func:`python_files`; for each root that is
+built :func:`root_source`, and for a program that holds several of them :func:`registry_source`.
 Names that generate or parse are imported on first use.
 """
 
@@ -46,6 +46,8 @@ _LATE = {
     "Root": "roots",
     "clause": "interface",
     "compare": "interface",
+    "cxx_module": "cxxmodule",
+    "cxx_module_file": "cxxmodule",
     "data_header": "data",
     "data_items": "data",
     "data_source": "data",
@@ -80,6 +82,8 @@ __all__ = [
     "Struct",
     "clause",
     "compare",
+    "cxx_module",
+    "cxx_module_file",
     "data_header",
     "data_items",
     "data_source",

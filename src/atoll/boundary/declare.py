@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from atoll.boundary.clauses import Clause, ClauseFault, read_clause
 from atoll.boundary.lex import Marked, tokens
 from atoll.boundary.scalars import Kind, has_c_abi, kind
-from atoll.boundary.values import Access, Entry, Extent, Parameter
+from atoll.boundary.values import Access, Entry, Extent, Parameter, Struct
 from atoll.diagnostics import Diagnostic, Span
 
 if TYPE_CHECKING:
@@ -39,11 +39,20 @@ _FORM = "ATL0305"
 
 @dataclass(slots=True)
 class Source:
-    """One file under scan, for places in diagnostics."""
+    """One file under scan, for places in diagnostics.
+
+    Attributes:
+        path / text: Its name as shown, and its bytes.
+        faults: What was refused in it so far.
+        structs: The structs that it defines; one that cannot cross as the reason.
+        by_hand: Whether it is a header that declares entries, and so holds no definition.
+    """
 
     path: str
     text: bytes
     faults: list[Diagnostic] = field(default_factory=list)
+    structs: dict[str, Struct | str] = field(default_factory=dict)
+    by_hand: bool = False
 
     def span(self, start: int, end: int | None = None) -> Span:
         """Return the place of a byte range, cut at the end of its first line."""
@@ -82,7 +91,7 @@ def entry_at(source: Source, tree: Node, marked: Marked) -> Entry | None:
     if node is None or marked.follows >= len(source.text):
         source.fault(_WRONG, "no function definition follows the marker", place)
         return None
-    if refused := _context(node):
+    if refused := _context(node, source.by_hand):
         source.fault(_FORM, f"the marked declaration cannot be exported: {refused}", place)
         return None
     declarator = _declarator(node)
@@ -106,9 +115,13 @@ def _declaration(tree: Node, offset: int) -> Node | None:
     return None if node is None or node.type == "ERROR" else node
 
 
-def _context(node: Node) -> str:
-    if node.type != _DEFINITION:
+def _context(node: Node, by_hand: bool) -> str:
+    if by_hand and node.type == _DEFINITION:
+        return "it has a body; a header that declares by hand has none"
+    if node.type != ("declaration" if by_hand else _DEFINITION):
         return _CONTEXTS.get(node.type, "it has no body; the marker stands at the definition")
+    if len(node.children_by_field_name("declarator")) > 1:
+        return "it declares two things"
     above = node.parent
     while above is not None:
         if above.type in _CONTEXTS:
@@ -212,6 +225,8 @@ def _typed(source: Source, node: Node, leaf: Node) -> str:
     type_node = node.child_by_field_name("type")
     qualifiers = [_text(child) for child in node.children if child.type == "type_qualifier"]
     base = _text(type_node).removeprefix("std::") if type_node is not None else ""
+    base = base.removeprefix("struct ") if base.removeprefix("struct ") in source.structs else base
+    struct = source.structs.get(base)
     for qualifier in qualifiers:
         if qualifier != "const":
             source.fault(_FORM, f"`{qualifier}` cannot stand in a marked declaration", span)
@@ -225,11 +240,20 @@ def _typed(source: Source, node: Node, leaf: Node) -> str:
         stars.append(" ".join(mark for mark in marks if mark not in _RESTRICT))
         declarator = declarator.child_by_field_name("declarator")
     written = " ".join([*(["const"] if qualifiers else []), base, *stars]).replace("* *", "**")
-    expected = "identifier" if node.type == "parameter_declaration" else "function_declarator"
+    returned = node.type != "parameter_declaration"
+    expected = "function_declarator" if returned else "identifier"
     odd = declarator is None or declarator.type != expected
-    if odd or type_node is None or not has_c_abi(base):
+    if not odd and isinstance(struct, str):
+        source.fault(_ABI, f"the struct `{base}` cannot cross a boundary", span, f"reason: {struct}")
+    elif odd or type_node is None or not (has_c_abi(base) or (isinstance(struct, Struct) and not returned)):
         shown = _decoded((node.text or b"").split(b"{")[0]).strip() if odd else written
-        source.fault(_ABI, f"the type `{_short(shown)}` has no C ABI that a boundary knows", span)
+        source.fault(
+            _ABI,
+            f"the type `{_short(shown)}` has no C ABI that a boundary knows",
+            span,
+            f"declared: {_short(_decoded(node.text or b'').split('{')[0])}",
+            "can cross: numbers, pointers to them, and structs of numbers that this file defines",
+        )
     return written
 
 
@@ -275,7 +299,9 @@ def _parameter(source: Source, node: Node, clause: Clause) -> Parameter | None:
     ctype = _typed(source, node, leaf)
     if len(source.faults) > before:
         return None
-    return _made(_text(leaf), ctype, clause)
+    base = ctype.partition("*")[0].removeprefix("const ").removesuffix(" const").strip()
+    struct = source.structs.get(base)
+    return replace(_made(_text(leaf), ctype, clause), struct=struct if isinstance(struct, Struct) else None)
 
 
 def _made(name: str, ctype: str, clause: Clause) -> Parameter:

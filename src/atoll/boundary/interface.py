@@ -72,8 +72,11 @@ class Interface:
     @property
     def structs(self) -> tuple[Struct, ...]:
         """What the entries take that is a struct, each once, by name."""
-        found = {item.struct for entry in self.entries for item in entry.entry.parameters if item.struct}
-        return tuple(sorted(found, key=lambda struct: struct.name))
+        found: dict[Struct, Struct] = {}
+        for struct in (item.struct for entry in self.entries for item in entry.entry.parameters):
+            if struct is not None and (struct not in found or struct.authored):
+                found[struct] = struct
+        return tuple(sorted(found.values(), key=lambda struct: struct.name))
 
     @property
     def lacking(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -113,6 +116,7 @@ def compare(
     layout_root: str = "",
     strip_prefix: str = "",
     marker: str = "ATOLL_EXPORT",
+    declared: Sequence[Entry] = (),
 ) -> Interface:
     """Return the one interface of several roots.
 
@@ -123,6 +127,7 @@ def compare(
         layout_root: The root whose folders name the namespaces; the first by default.
         strip_prefix: A prefix without which each entry has a second name.
         marker: The marker's stem.
+        declared: Entries that headers declare by hand: each root is taken to define them.
 
     Raises:
         BoundaryError: With every disagreement, each with both places and both declarations.
@@ -138,9 +143,14 @@ def compare(
             owner = owners.setdefault(entry.name, root)
             if owner is not root and not _agree(known, entry):
                 faults.append(_differ(known, entry))
+    for entry in declared:
+        known = entries.setdefault(entry.name, entry)
+        if known is not entry and not _agree(known, entry):
+            faults.append(_differ(known, entry))
     if not entries and not faults:
         faults.append(_nothing(roots, marker))
-    items = tuple(_item(entry, roots, strip_prefix) for entry in _sorted(entries.values()))
+    by_hand = frozenset(entry.name for entry in declared)
+    items = tuple(_item(entry, roots, strip_prefix, by_hand) for entry in _sorted(entries.values()))
     faults += _collisions(items)
     if faults:
         raise BoundaryError(*faults)
@@ -169,13 +179,17 @@ def _place(entry: Entry) -> str:
 def _said(entry: Entry) -> str:
     said = clause(entry)
     text = f"{declaration(entry)}" + (f"   clause: {said}" if said else "")
+    for struct in dict.fromkeys(item.struct for item in entry.parameters if item.struct):
+        text += f"   {struct.name}: {', '.join(f'{ctype} {name}' for name, ctype in struct.fields)}"
     return f"{_place(entry)}: {text}"
 
 
 def _differ(known: Entry, entry: Entry) -> Diagnostic:
     return Diagnostic(
         code="ATL0307",
-        message=f"`{entry.name}` is declared differently in two roots",
+        message=f"`{entry.name}` is declared differently in two places"
+        if entry.root == known.root
+        else f"`{entry.name}` is declared differently in two roots",
         span=entry.span,
         notes=(_said(known), _said(entry)),
         hint="make both declarations and clauses equal: a linker takes either and reads the wrong arguments",
@@ -251,8 +265,14 @@ def _nothing(roots: Sequence[Root], marker: str) -> Diagnostic:
     )
 
 
-def _item(entry: Entry, roots: Sequence[Root], prefix: str) -> InterfaceEntry:
-    lacking = tuple(root.name for root in roots if all(other.name != entry.name for other in root.entries))
+def _item(
+    entry: Entry, roots: Sequence[Root], prefix: str, by_hand: frozenset[str] = frozenset()
+) -> InterfaceEntry:
+    lacking = tuple(
+        root.name
+        for root in roots
+        if entry.name not in by_hand and all(other.name != entry.name for other in root.entries)
+    )
     rest = entry.name.removeprefix(prefix) if prefix and entry.name.startswith(prefix) else ""
     short = safe(rest) if is_identifier(rest) and rest != entry.name else ""
     return InterfaceEntry(entry=replace(entry, root=""), short=short, lacking=lacking)

@@ -16,8 +16,10 @@ _CXX_WORDS = """
     typename union unsigned using virtual void volatile wchar_t while xor xor_eq
 """
 _CXX_KEYWORDS = frozenset(_CXX_WORDS.split())
-MODULE_NAMES = frozenset({"device_name", "devices", "use", "IslandError", "RootUnavailableError"})
-"""What a generated Python module defines beside the entries."""
+MODULE_NAMES = frozenset(
+    {"device_name", "devices", "last_error", "use", "IslandError", "RootUnavailableError"}
+)
+"""What a generated module, of C++ or of Python, defines beside the entries."""
 
 
 def is_identifier(text: str) -> bool:

@@ -17,6 +17,7 @@ from atoll.boundary import grammar
 from atoll.boundary.declare import Source, entry_at
 from atoll.boundary.lex import MARKER_LIMIT, Marked, blanked, find_markers
 from atoll.boundary.names import is_identifier, safe
+from atoll.boundary.structs import found_structs
 from atoll.boundary.values import Entry
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import BoundaryError, UnreadableError
@@ -105,6 +106,29 @@ def scan(
     return Root(name=root, path=shown_root, entries=exported, place=folder.resolve())
 
 
+def scan_declared(path: Path, *, marker: str = MARKER, shown: Path | None = None) -> tuple[Entry, ...]:
+    """Return the entries that a header declares by hand: marked declarations without a body.
+
+    Raises:
+        BoundaryError: With every fault of the header.
+        UnreadableError: Where it cannot be read.
+    """
+    entries, faults = _scan_file(path, _shown(path, shown), marker_stem(marker), by_hand=True)
+    if not entries and not faults:
+        faults = [
+            Diagnostic(
+                code="ATL0309",
+                message=f"the header `{_shown(path, shown)}` declares no marked entry",
+                span=Span(file=_shown(path, shown)),
+                notes=(f"header: {_shown(path, shown)}", f"marker: {marker_stem(marker)}"),
+                hint=f"write {marker_stem(marker)}_C, or {marker_stem(marker)}_AS with a clause, before each",
+            )
+        ]
+    if faults:
+        raise BoundaryError(*faults)
+    return tuple(entries)
+
+
 def missing_root(shown: str, span: Span | None = None, notes: tuple[str, ...] = ()) -> Diagnostic:
     """Return the refusal of a root that is not there."""
     return Diagnostic(
@@ -144,7 +168,9 @@ def _is_regular(path: Path) -> bool:
         return True
 
 
-def _scan_file(path: Path, shown: str, stem: str) -> tuple[list[Entry], list[Diagnostic]]:
+def _scan_file(
+    path: Path, shown: str, stem: str, *, by_hand: bool = False
+) -> tuple[list[Entry], list[Diagnostic]]:
     with_clause, without = f"{stem}_AS".encode(), f"{stem}_C".encode()
     text = _read(path, shown)
     if with_clause not in text and without not in text:
@@ -154,7 +180,8 @@ def _scan_file(path: Path, shown: str, stem: str) -> tuple[list[Entry], list[Dia
     marked = find_markers(text, with_clause, without)
     if len(marked) > MARKER_LIMIT:
         return [], [_too_much(shown, f"it has more than {MARKER_LIMIT} markers", f"{MARKER_LIMIT} markers")]
-    return _parse(Source(path=shown, text=text), marked, path.suffix) if marked else ([], [])
+    source = Source(path=shown, text=text, by_hand=by_hand)
+    return _parse(source, marked, path.suffix) if marked else ([], [])
 
 
 def _read(path: Path, shown: str) -> bytes:
@@ -179,6 +206,7 @@ def _parse(
     if tree is None:
         limit = f"{grammar.TIME_LIMIT:g} seconds"
         return [], [_too_much(source.path, f"parsing it takes more than {limit}", limit)]
+    source.structs = found_structs(tree.root_node)
     found = [entry_at(source, tree.root_node, item) for item in marked]
     return [entry for entry in found if entry is not None], source.faults
 

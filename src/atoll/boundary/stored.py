@@ -6,7 +6,7 @@ sees is written here too: one module a namespace, over files of the package.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from atoll.boundary.data import DataItem
@@ -118,11 +118,16 @@ def file_source(item: DataItem, *, header: str, package: str) -> str:
     )
 
 
-def python_accessors(items: Sequence[DataItem], package: str) -> dict[str, str]:
+def python_accessors(items: Sequence[DataItem], package: str, inside: Mapping[str, str]) -> dict[str, str]:
     """Return the Python modules of a package's embedded files, by path in a wheel.
 
     Each namespace has a module ``_embedded`` with its accessors; ``_data/__init__.py`` maps the files, which
-    lie beside it under the names of :attr:`DataItem.symbol`.
+    lie beside it under the names of :attr:`DataItem.symbol`, or in a library of the package.
+
+    Args:
+        items: The files.
+        package: The package's name.
+        inside: By symbol the library that holds the file in a record of that name, by path in a wheel.
     """
     if not items:
         return {}
@@ -131,11 +136,11 @@ def python_accessors(items: Sequence[DataItem], package: str) -> dict[str, str]:
     files = {f"{top}/{PYTHON_FOLDER}/__init__.py": body}
     for space in sorted({item.namespace for item in items}):
         mine = [item for item in items if item.namespace == space]
-        files[f"{'/'.join((top, *space[1:]))}/{PYTHON_MODULE}.py"] = _module(mine, len(space))
+        files[f"{'/'.join((top, *space[1:]))}/{PYTHON_MODULE}.py"] = _module(mine, len(space), inside)
     return files
 
 
-def _module(items: Sequence[DataItem], depth: int) -> str:
+def _module(items: Sequence[DataItem], depth: int, inside: Mapping[str, str]) -> str:
     names = ", ".join(f'"{python_safe(item.identifier)}"' for item in items)
     return "\n".join(
         [
@@ -144,17 +149,18 @@ def _module(items: Sequence[DataItem], depth: int) -> str:
             f"from {'.' * depth}{PYTHON_FOLDER} import view as _view",
             "",
             f"__all__ = [{names}]",
-            *(line for item in items for line in _accessor(item)),
+            *(line for item in items for line in _accessor(item, inside.get(item.symbol))),
             "",
         ]
     )
 
 
-def _accessor(item: DataItem) -> Iterator[str]:
+def _accessor(item: DataItem, library: str | None) -> Iterator[str]:
     said = item.path.replace("\\", "\\\\").replace('"', '\\"')
     yield from ("", "", f"def {python_safe(item.identifier)}() -> memoryview:")
     yield f'    """Return the bytes of {said}, read-only."""'
-    yield f'    return _view("{item.symbol}")'
+    more = "" if library is None else f', "{library}"'
+    yield f'    return _view("{item.symbol}"{more})'
 
 
 def python_imports(items: Iterable[DataItem]) -> dict[tuple[str, ...], list[str]]:

@@ -24,10 +24,14 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """A struct that an entry takes, laid out as C does: its name, and each field's name and C type."""
+    """A struct that an entry takes, laid out as C does: its name, and each field's name and C type.
+
+    `authored` is true where the island's own text defines it, and false where it is generated whole.
+    """
 
     name: str
     fields: tuple[tuple[str, str], ...]
+    authored: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

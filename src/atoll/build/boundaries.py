@@ -12,9 +12,10 @@ from pathlib import PurePosixPath
 
 from atoll.boundary import Entry as BoundaryEntry
 from atoll.boundary import Interface, Root, compare, header, header_name, scan
-from atoll.boundary.roots import marker_stem, missing_root
+from atoll.boundary.roots import marker_stem, missing_root, scan_declared
 from atoll.build.request import BuildRequest
 from atoll.diagnostics import Diagnostic
+from atoll.errors import BuildError
 from atoll.manifest import Boundary
 from atoll.manifest.merge import placed
 from atoll.plugin import SourceProduct
@@ -31,6 +32,7 @@ class Scanned:
         folders: Where each root lies, relative to the project, by the root's name.
         missing: Names of the roots whose folder is not there. That is right only for a root whose entries
             are all generated.
+        declared: Entries that headers declare by hand.
     """
 
     name: str
@@ -38,6 +40,13 @@ class Scanned:
     roots: tuple[Root, ...]
     folders: dict[str, str]
     missing: frozenset[str] = frozenset()
+    declared: tuple[BoundaryEntry, ...] = ()
+
+    @property
+    def owns_structs(self) -> bool:
+        """Whether some file of a root defines a struct that crosses."""
+        entries = (entry for root in self.roots for entry in root.entries)
+        return any(item.struct and item.struct.authored for entry in entries for item in entry.parameters)
 
     def root_of(self, path: str) -> str:
         """Return the name of the root that a source lies under, or an empty text."""
@@ -71,7 +80,36 @@ def _scan(request: BuildRequest, name: str, table: Boundary) -> Scanned:
         else scan(request.root / folder, name=root_name(folder), marker=table.marker, shown=request.root)
         for folder in listed
     )
-    return Scanned(name=name, table=table, roots=roots, folders=folders, missing=missing)
+    declared = tuple(
+        entry
+        for path in table.declared
+        for entry in scan_declared(
+            request.root / placed(table.origin.base, path), marker=table.marker, shown=request.root
+        )
+    )
+    return Scanned(name=name, table=table, roots=roots, folders=folders, missing=missing, declared=declared)
+
+
+def check_declared(target: str, scanned: Scanned) -> None:
+    """Refuse entries declared by hand in a program's registry: their one symbol is the registry's own.
+
+    Raises:
+        BuildError: With the headers.
+    """
+    if not scanned.declared:
+        return
+    raise BuildError(
+        Diagnostic(
+            code="ATL0320",
+            message=f"the registry of `{target}` cannot send calls to entries declared by hand",
+            span=scanned.table.span,
+            notes=(
+                f"declared by hand: {', '.join(sorted(entry.name for entry in scanned.declared))}",
+                f"in: {', '.join(scanned.table.declared)}",
+            ),
+            hint='declare them in a boundary of their own with `shape = "link"`',
+        )
+    )
 
 
 def missing_roots(
@@ -114,6 +152,7 @@ def interface_of(request: BuildRequest, scanned: Scanned, products: Iterable[Sou
         layout_root=root_name(table.layout_root) if table.layout_root else "",
         strip_prefix=table.strip_prefix,
         marker=marker_stem(table.marker),
+        declared=scanned.declared,
     )
 
 

@@ -29,6 +29,11 @@ def plan_inputs(request: BuildRequest, tools: Iterable[str]) -> tuple[str, ...]:
             for root in table.roots
             for path in _scanned(request.root / table.origin.base, root)
         ),
+        *(
+            str(request.root / table.origin.base / path)
+            for table in request.manifest.boundary.values()
+            for path in table.declared
+        ),
         *(str(path) for name in _packages(request) for path in _folders(request.root / name)),
         *tools,
         *(folder for folder in request.environment.get("PATH", "").split(os.pathsep) if folder),

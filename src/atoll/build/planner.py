@@ -19,6 +19,7 @@ from atoll.boundary import Interface
 from atoll.boundary.stored import python_imports
 from atoll.build.boundaries import (
     Scanned,
+    check_declared,
     header_path,
     header_text,
     interface_of,
@@ -26,6 +27,7 @@ from atoll.build.boundaries import (
     scan_boundaries,
 )
 from atoll.build.compdb import compile_commands
+from atoll.build.cxxmodules import add_cxx_module, imported, texts
 from atoll.build.datafiles import DataPlan, plan_data, python_data, side_copies
 from atoll.build.inputs import plan_inputs
 from atoll.build.install import Library, install
@@ -85,6 +87,7 @@ class _Work:
     actions: list[Action] = field(default_factory=list)
     roots: dict[str, dict[str, str]] = field(default_factory=dict)
     declared: Declared = field(default_factory=Declared)
+    texts: tuple[str, ...] = ()
 
     @property
     def sources(self) -> tuple[SourceProduct, ...]:
@@ -112,6 +115,7 @@ def plan(request: BuildRequest) -> BuildPlan:
     _data(work)
     for name, target in sorted(request.manifest.targets.items()):
         _target(work, name, target)
+    _cxx_modules(work)
     _compile_host(work)
     for part in work.parts:
         _link(work, part)
@@ -252,6 +256,8 @@ def _target(work: _Work, name: str, target: Target) -> None:
     if interface is not None:
         scanned = work.boundaries[target.boundary or ""]
         registry = is_program_registry(target, scanned)
+        if registry:
+            check_declared(name, scanned)
         roots = entering_roots(scanned, everything, name)
         if scanned.table.shape is Shape.LINK:
             check_link_shape(name, scanned, roots, everything, _left_out(work, name))
@@ -264,7 +270,7 @@ def _target(work: _Work, name: str, target: Target) -> None:
     shipped = _side_files(work, parts)
     if target.kind is TargetKind.PYTHON:
         assert interface is not None
-        modules, beside = python_data(work.request, work.data)
+        modules, beside = python_data(work.request, work.data, parts)
         embedded = work.data.items.get(work.request.manifest.package.name, ())
         imports = python_imports(item for item, _ in embedded)
         files, tree = package_actions(work.request, target, interface, modules, beside, imports)
@@ -379,6 +385,24 @@ def _python_headers() -> str:
             )
         )
     return folder
+
+
+def _cxx_modules(work: _Work) -> None:
+    """Give each target whose boundary some unit imports the unit of that boundary's module."""
+    owners = {
+        name: target.boundary
+        for name, target in sorted(work.request.manifest.targets.items())
+        if target.boundary and target.kind is not TargetKind.PYTHON
+    }
+    if not owners:
+        return
+    work.texts = texts(work.units.get(HOST, ()))
+    wanted = imported(work.request.root, work.texts)
+    for name, boundary in owners.items():
+        interface = work.interfaces[boundary]
+        if interface.module in wanted:
+            shape = work.boundaries[boundary].table.shape
+            add_cxx_module(work.request, work.generated, name, interface, shape)
 
 
 def _compile_host(work: _Work) -> None:
@@ -521,7 +545,7 @@ def _finish(work: _Work) -> BuildPlan:
         outputs=tuple(work.outputs),
         generated=work.generated.files,
         resolution=_resolution(work, floors),
-        commands=compile_commands(request.root, objects, makers),
+        commands=compile_commands(request.root, objects, makers, work.products),
         floors=floors,
         diagnostics=(
             *(request.packages.warnings if request.packages is not None else ()),
@@ -536,6 +560,7 @@ def _finish(work: _Work) -> BuildPlan:
                 *(path for found in work.lanes.packages.values() for item in found for path in item.inputs),
                 *work.declared.inputs,
                 *(one.path for one in work.data.tables),
+                *work.texts,
             ],
         ),
     )

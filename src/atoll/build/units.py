@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from atoll.boundary.cheader import OWN_STRUCTS
 from atoll.build.boundaries import Scanned, header_path, include_folder
 from atoll.build.laneplans import HOST
 from atoll.build.linked import linked_targets, used_targets
@@ -76,6 +77,7 @@ def _units(
     elif scanned is not None and selected.lane != HOST:
         forced = (header_path(request, scanned),)
     general = () if target.origin.package else request.manifest.build.defines
+    own = (OWN_STRUCTS,) if scanned is not None and root and scanned.owns_structs else ()
     return [
         Unit(
             path=selected.path,
@@ -83,7 +85,7 @@ def _units(
             root=root,
             entry=entry,
             archs=selected.archs.get(entry.backend) if entry else None,
-            defines=(*general, *target.defines, *selected.source.defines),
+            defines=(*general, *target.defines, *selected.source.defines, *own),
             flags=(*_package_flags(target, selected), *selected.flags),
             includes=includes_of(request, selected.target, target),
             force_include=forced,

@@ -1,4 +1,4 @@
-"""`atoll boundary`: header and Python module from the marked declarations of some roots."""
+"""`atoll boundary`: header, C++20 module and Python module from the marked declarations of some roots."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def command(
     package: str | None,
     as_data: bool,
 ) -> None:
-    """Generate header and Python module from marked declarations; write only what differs."""
+    """Generate header, C++20 module and Python module from marked declarations; write only what differs."""
     from atoll.boundary import compare, scan
     from atoll.boundary.roots import marker_stem, missing_root
     from atoll.errors import AtollError, UnreadableError
@@ -77,11 +77,21 @@ def _root_name(folder: str) -> str:
 
 def _texts(interface: Interface, shape: str) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
     """Return what can be generated: C always, Python where every entry has a Python form."""
-    from atoll.boundary import header, header_name, python_files, python_source
+    from atoll.boundary import (
+        cxx_module,
+        cxx_module_file,
+        header,
+        header_name,
+        python_files,
+        python_source,
+    )
     from atoll.boundary.names import module_stem
     from atoll.boundary.python import python_faults
 
-    texts = {header_name(interface.module): header(interface)}
+    texts = {
+        header_name(interface.module): header(interface),
+        cxx_module_file(interface.module): cxx_module(interface, shape),
+    }
     faults = python_faults(interface)
     if not faults:
         texts[f"{module_stem(interface.module)}_module.c"] = python_source(interface, shape)

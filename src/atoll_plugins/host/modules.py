@@ -3,7 +3,7 @@
 A target takes part where it, or a target that it links, has a unit named ``.cppm``. Every such unit writes
 a *module file* beside its object; which other module files it reads first is only known once the units were
 scanned, so each compilation names the collated list as its dyndep file. Nothing else is scanned: units in
-C, generated ones and device units import nothing.
+C, generated ones but for modules, and device units import nothing.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ def linked(links: Mapping[str, tuple[str, ...]], target: str) -> tuple[str, ...]
 
 
 def _is_scanned(path: str) -> bool:
-    return not path.endswith(".c") and not path.startswith(".atoll/plan/")
+    generated = path.startswith(".atoll/plan/") and not path.endswith(INTERFACE)
+    return not path.endswith(".c") and not generated
 
 
 class _Names:

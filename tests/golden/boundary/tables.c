@@ -31,6 +31,7 @@
 #define ATOLL_NAMESPACE_COUNT 1
 #define ATOLL_MOST_PARAMETERS 5
 #define ATOLL_MOST_RANK 2
+#define ATOLL_MOST_FIELDS 1
 
 enum { ATOLL_SCALAR, ATOLL_ARRAY, ATOLL_LENGTH, ATOLL_RESULT, ATOLL_GRID };
 
@@ -40,6 +41,14 @@ typedef union atoll_slot {
   double f;
   void *p;
 } atoll_slot;
+
+/* A field of a struct. */
+typedef struct atoll_field {
+  const char *name;
+  char kind;
+  size_t size;
+  size_t offset;
+} atoll_field;
 
 /* A dimension is a positive number, or -(index + 1) of the parameter that is the length. */
 typedef struct atoll_parameter {
@@ -53,6 +62,8 @@ typedef struct atoll_parameter {
   int writes;
   int rank;
   long long dimensions[ATOLL_MOST_RANK];
+  const atoll_field *fields; /* of the kind 's', a struct */
+  unsigned field_count;
 } atoll_parameter;
 
 typedef struct atoll_entry {
@@ -84,22 +95,22 @@ static const char *const atoll_root_files[] = {
 };
 #endif
 static const atoll_parameter atoll_parameters_0[] = {
-  {"a", "a", "float", ATOLL_SCALAR, 'f', sizeof(float), _Alignof(float), 0, 0, {0}},
-  {"x", "x", "const float *", ATOLL_ARRAY, 'f', sizeof(float), _Alignof(float), 0, 1, {-5}},
-  {"y", "y", "const float *", ATOLL_ARRAY, 'f', sizeof(float), _Alignof(float), 0, 1, {-5}},
-  {"out", "out", "float *", ATOLL_ARRAY, 'f', sizeof(float), _Alignof(float), 1, 1, {-5}},
-  {"n", "n", "unsigned", ATOLL_LENGTH, 'u', sizeof(unsigned), _Alignof(unsigned), 0, 0, {0}}
+  {"a", "a", "float", ATOLL_SCALAR, 'f', sizeof(float), _Alignof(float), 0, 0, {0}, NULL, 0u},
+  {"x", "x", "const float *", ATOLL_ARRAY, 'f', sizeof(float), _Alignof(float), 0, 1, {-5}, NULL, 0u},
+  {"y", "y", "const float *", ATOLL_ARRAY, 'f', sizeof(float), _Alignof(float), 0, 1, {-5}, NULL, 0u},
+  {"out", "out", "float *", ATOLL_ARRAY, 'f', sizeof(float), _Alignof(float), 1, 1, {-5}, NULL, 0u},
+  {"n", "n", "unsigned", ATOLL_LENGTH, 'u', sizeof(unsigned), _Alignof(unsigned), 0, 0, {0}, NULL, 0u}
 };
 static const unsigned short atoll_arguments_0[] = {0, 1, 2, 3};
 static void atoll_invoke_0(void (*function)(void), const atoll_slot *in, atoll_slot *out) {
   out->i = ((int (*)(float, const float *, const float *, float *, unsigned))function)((float)in[0].f, (const float *)in[1].p, (const float *)in[2].p, (float *)in[3].p, (unsigned)in[4].u);
 }
 static const atoll_parameter atoll_parameters_1[] = {
-  {"w", "w", "const double *", ATOLL_ARRAY, 'f', sizeof(double), _Alignof(double), 0, 2, {-4, -5}},
-  {"v", "v", "const double *", ATOLL_ARRAY, 'f', sizeof(double), _Alignof(double), 0, 1, {-5}},
-  {"out", "out", "double *", ATOLL_RESULT, 'f', sizeof(double), _Alignof(double), 1, 1, {-4}},
-  {"rows", "rows", "size_t", ATOLL_LENGTH, 'u', sizeof(size_t), _Alignof(size_t), 0, 0, {0}},
-  {"cols", "cols", "size_t", ATOLL_LENGTH, 'u', sizeof(size_t), _Alignof(size_t), 0, 0, {0}}
+  {"w", "w", "const double *", ATOLL_ARRAY, 'f', sizeof(double), _Alignof(double), 0, 2, {-4, -5}, NULL, 0u},
+  {"v", "v", "const double *", ATOLL_ARRAY, 'f', sizeof(double), _Alignof(double), 0, 1, {-5}, NULL, 0u},
+  {"out", "out", "double *", ATOLL_RESULT, 'f', sizeof(double), _Alignof(double), 1, 1, {-4}, NULL, 0u},
+  {"rows", "rows", "size_t", ATOLL_LENGTH, 'u', sizeof(size_t), _Alignof(size_t), 0, 0, {0}, NULL, 0u},
+  {"cols", "cols", "size_t", ATOLL_LENGTH, 'u', sizeof(size_t), _Alignof(size_t), 0, 0, {0}, NULL, 0u}
 };
 static const unsigned short atoll_arguments_1[] = {0, 1};
 static void atoll_invoke_1(void (*function)(void), const atoll_slot *in, atoll_slot *out) {

@@ -58,7 +58,7 @@ def scanned(folder: Path, files: Mapping[str, str] | str) -> Root:
 
 def interface(*roots: Root, module: str = "app.kernels", package: str = "app", **more: str) -> Interface:
     """Return the interface of roots."""
-    return compare(roots, module=module, package=package, **more)
+    return compare(roots, module=module, package=package, **more)  # type: ignore[arg-type]
 
 
 def refused(call: Callable[[], object]) -> tuple[Diagnostic, ...]:

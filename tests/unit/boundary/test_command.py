@@ -32,7 +32,8 @@ def test_it_writes_header_module_stub_and_package_and_only_once(tmp_path: Path) 
         "app_",
     )
     done = run(tmp_path, *asked)
-    files = ["app/__init__.py", "app/kernels.pyi", "app/py.typed", "app_kernels.h", "app_kernels_module.c"]
+    package = ["app/__init__.py", "app/kernels.pyi", "app/py.typed"]
+    files = [*package, "app_kernels.cppm", "app_kernels.h", "app_kernels_module.c"]
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, files, "")
     times = {name: (tmp_path / "out" / name).stat().st_mtime_ns for name in files}
     data = json.loads(run(tmp_path, *asked, "--json").stdout)
@@ -51,7 +52,7 @@ def test_an_entry_that_a_root_lacks_is_told(tmp_path: Path) -> None:
 def test_c_is_made_where_python_cannot_be(tmp_path: Path) -> None:
     write(tmp_path, {"cpu/a.cpp": BARE})
     done = run(tmp_path, "--root", "cpu", "--module", "app.k", "--out", "out")
-    assert (done.returncode, done.stdout) == (1, "app_k.h\n")
+    assert (done.returncode, done.stdout) == (1, "app_k.cppm\napp_k.h\n")
     assert "error[ATL0312]: `app_sum` has no Python form: the pointer `x` has no extent" in done.stderr
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from atoll.accel import AccelSet
 from atoll.boundary import (
+    cxx_module,
     data_header,
     data_items,
     data_source,
@@ -44,6 +45,7 @@ def generated(folder: Path) -> dict[str, str]:
     tables = python_source(made).partition("/* ---- values:")[0]
     return {
         "app_kernels.h": header(made),
+        "app_kernels.cppm": cxx_module(made, "registry"),
         "app_data.h": data_header(items, "app"),
         "scale_comp.c": data_source(items[0], bytes(range(40)), header="app_data.h", offset=8, size=30),
         "tables.c": tables,

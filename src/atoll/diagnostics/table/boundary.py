@@ -92,4 +92,10 @@ CODES = {
         "an embedded namespace that hides a module",
         "In Python the folder of a namespace would be imported in place of the boundary's module.",
     ),
+    "ATL0320": CodeInfo(
+        "an entry declared by hand in a program's registry",
+        "In a program's registry the authored name is generated, and each root's own definition stands "
+        "behind a suffix. A header that declares by hand states that the authored name is defined "
+        "elsewhere: the two are one symbol.",
+    ),
 }
