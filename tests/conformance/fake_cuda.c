@@ -21,9 +21,11 @@ static char last_image[1 << 16];
 typedef void kernel(void *const *, const void *, const uint32_t[3], const uint32_t[3], uint64_t, uint64_t);
 static kernel *stand_in;
 static int stand_in_buffers;
+static uintptr_t last_stream;
 
 long fake_live(void) { return live_memory + live_modules + live_contexts; }
 int fake_depth(void) { return depth; }
+uintptr_t fake_last_stream(void) { return last_stream; }
 const char *fake_last_image(void) { return last_image; }
 
 static int number(const char *name, int otherwise) {
@@ -201,6 +203,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
   float *out, a;
   uint32_t n;
   CURRENT;
+  last_stream = (uintptr_t)stream;
   if (stand_in != NULL) {
     const uint32_t groups[3] = {grid_x, grid_y, grid_z}, group[3] = {block_x, block_y, block_z};
     void *buffers[16];
@@ -209,7 +212,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
     return CUDA_SUCCESS;
   }
   x = *(float **)parameters[0], y = *(float **)parameters[1], out = *(float **)parameters[2];
-  (void)function, (void)shared, (void)stream, (void)extra;
+  (void)function, (void)shared, (void)extra;
   if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x == 0 || block_y != 1 || block_z != 1) return INVALID_VALUE;
   memcpy(&a, parameters[3], 4);
   memcpy(&n, (char *)parameters[3] + 4, 4);

@@ -267,13 +267,14 @@ class Launch:
         device = open_device(self.device)
         checked = check(compiled.kernel, spread(compiled.params, arguments), device)
         hold(self.kernel.requires, compiled.kernel.name, checked)
+        _queue(checked)
         if 0 in self.shape.domain:
             return Done(device.info.name)
         known = promises(checked.arrays, self.shape)
         code = executable_for(self.kernel, device, self.shape.block, known)
         shape = narrowed(self.shape) if code.wide else self.shape
         done = start(device, code.executable, code.layout, shape, checked, waits=self.waits)
-        if getattr(device, "memory", "") and len(compiled.params) == len(compiled.kernel.params):
+        if getattr(device, "memory", "") and compiled.plain:
             from atoll.kernels.prepared import prepare
 
             self._prepared = prepare(self, compiled, device, code, shape, known)
