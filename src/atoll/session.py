@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from atoll.build import BuildPlan, BuildRequest, Output
     from atoll.build.lock import Lock, Locked
     from atoll.build.packages import Packages
-    from atoll.build.prebuilt import Offer
+    from atoll.build.prebuilt import Offer, Taken
     from atoll.errors import UsageError
     from atoll.graph import Event, Result
     from atoll.manifest import Manifest, Profile
@@ -205,14 +205,15 @@ class Session:
             compiler = self._compiler_family()
         return manifest.resolve(self.accel, self.host, platform.machine(), compiler)
 
-    def _matched(self, offer: Offer, package: str) -> tuple[str, ...]:
+    def _matched(self, offer: Offer, package: str) -> Taken:
         """Return what this build links of a prebuilt package."""
         from atoll.build.prebuilt import taken
         from atoll.plugin.rules import backend_rules
 
         lane = cast("HostLane", self.registry.lanes["host"])
         abi = lane.describe(self._host_request()).abi
-        return taken(offer, package, self.accel, abi, backend_rules())
+        asked = self.accel if self.accel or self.no_accel else None
+        return taken(offer, package, asked, abi, backend_rules())
 
     @property
     def abi(self) -> str:

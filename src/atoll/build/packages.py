@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from atoll.build.lock import Lock, Locked
-from atoll.build.prebuilt import Offer, offer_of
+from atoll.build.prebuilt import Offer, Taken, offer_of
 from atoll.build.programs import Owner
 from atoll.diagnostics import Diagnostic, Severity
 from atoll.errors import AtollError, BuildError
@@ -67,7 +67,7 @@ class World:
     resolve: Callable[[Manifest], Manifest]
     store: Callable[[], Store]
     lock: Lock
-    matched: Callable[[Offer, str], tuple[str, ...]]
+    matched: Callable[[Offer, str], Taken]
     say: Callable[[str], None] | None = None
 
 
@@ -246,10 +246,12 @@ class _Work:
             assert package.enabled is not None
             return Part(manifest=package.enabled, base=base, uses=package.uses)
         taken = self.world.matched(package.offer, package.name)
+        for note in taken.notes:
+            self.notes[package.name, note.message] = note
         return Part(
             manifest=package.offer.manifest(package.name),
             base=base,
-            prebuilt=taken,
+            prebuilt=taken.paths,
             include=package.offer.include,
         )
 

@@ -87,10 +87,34 @@ def _inside(path: str) -> bool:
     return plain and "\\" not in path and "\n" not in path and "\0" not in path
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a build takes of an offer.
+
+    Attributes:
+        paths: The library to link; empty where the offer has none.
+        notes: The variants with device code that were passed over, and why.
+    """
+
+    paths: tuple[str, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
+
+
 def taken(
-    offer: Offer, package: str, accel: AccelSet, abi: str, rules: Mapping[str, BackendRules] | None
-) -> tuple[str, ...]:
+    offer: Offer,
+    package: str,
+    accel: AccelSet | None,
+    abi: str,
+    rules: Mapping[str, BackendRules] | None,
+) -> Taken:
     """Return the library of an offer that this build links; nothing where it offers none.
+
+    Args:
+        offer: What the package offers.
+        package: Its name, for the refusal.
+        accel: The set of the build; empty where it asks for none; None where it says nothing.
+        abi: The ABI tag of the build.
+        rules: What the lanes know of their backends.
 
     Raises:
         ArtifactMismatchError: Where it offers libraries and none fits.
@@ -98,7 +122,7 @@ def taken(
     """
     candidates = offer.libraries
     if not candidates:
-        return ()
+        return Taken()
     request = BuildRequest(accel=accel, abi=Abi.parse(abi))
     choice = choose(candidates, request, rules)
     if not choice:
@@ -115,4 +139,4 @@ def taken(
                 hint="report it to the package's publisher",
             )
         )
-    return (str(place),)
+    return Taken(paths=(str(place),), notes=choice.notes)
