@@ -7,19 +7,28 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from atoll.graph import Action
-from atoll.plugin import ObjectProduct
+from atoll.plugin import DataProduct, ObjectProduct
 
 
-def compile_commands(root: Path, products: Iterable[ObjectProduct], actions: Mapping[str, Action]) -> str:
-    """Return the text of the database: one row an object, sorted by file."""
+def compile_commands(
+    root: Path,
+    objects: Iterable[ObjectProduct],
+    actions: Mapping[str, Action],
+    data: Iterable[DataProduct] = (),
+) -> str:
+    """Return the text of the database: one row an object or device unit that clang knows, sorted by file."""
     rows = [
-        {
-            "directory": str(root),
-            "file": product.unit.path,
-            "arguments": list(product.clang_argv or actions[product.path].argv),
-            "output": product.path,
-        }
-        for product in products
+        _row(root, product.unit.path, product.path, product.clang_argv or actions[product.path].argv)
+        for product in objects
+    ]
+    rows += [
+        _row(root, product.unit.path, product.path, product.clang_argv)
+        for product in data
+        if product.clang_argv
     ]
     rows.sort(key=lambda row: (str(row["file"]), str(row["output"])))
     return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
+
+
+def _row(root: Path, file: str, output: str, argv: tuple[str, ...]) -> dict[str, object]:
+    return {"directory": str(root), "file": file, "arguments": list(argv), "output": output}

@@ -137,6 +137,7 @@ class DataProduct:
         backend / entry_point / form: What the bytes are for, recorded beside them; `form` is the
             stage that an emitter would name (``spirv``, ``text``).
         declared: True where readers cannot see the backend in the bytes.
+        clang_argv: How clang would compile the unit, for editors; empty where it knows no such language.
     """
 
     path: str
@@ -145,6 +146,7 @@ class DataProduct:
     entry_point: str = "main"
     form: str = ""
     declared: bool = False
+    clang_argv: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -185,8 +185,27 @@ def _text(request: LaneRequest, unit: Unit) -> tuple[Action, DataProduct]:
         depfile=f"{out}.d",
         description=f"embed {unit.path}",
     )
-    return action, DataProduct(
-        path=out, unit=unit, backend="opencl", entry_point="", form="text", declared=True
+    product = DataProduct(
+        path=out,
+        unit=unit,
+        backend="opencl",
+        entry_point="",
+        form="text",
+        declared=True,
+        clang_argv=("clang", *_language(request, unit), "-c", argument(unit.path)),
+    )
+    return action, product
+
+
+def _language(request: LaneRequest, unit: Unit) -> tuple[str, ...]:
+    """Return how clang is told what a unit is."""
+    return (
+        *("-x", "cl", f"-cl-std={standard_of(unit)}"),
+        *("-Xclang", "-finclude-default-header", "-target", "spir64-unknown-unknown", "-O0"),
+        *(f"-I{folder}" for folder in unit.includes),
+        *(f"-D{define}" for define in unit.defines),
+        *list_option("opencl", request, "flags"),
+        *unit.flags,
     )
 
 
@@ -195,12 +214,8 @@ def _check(request: LaneRequest, unit: Unit, clang: Path, key: str) -> Action:
     return Action(
         name=f"opencl check {unit.target} {unit.path}",
         argv=(
-            *(str(clang), "-x", "cl", f"-cl-std={standard_of(unit)}"),
-            *("-Xclang", "-finclude-default-header", "-target", "spir64-unknown-unknown", "-O0"),
-            *(f"-I{folder}" for folder in unit.includes),
-            *(f"-D{define}" for define in unit.defines),
-            *list_option("opencl", request, "flags"),
-            *unit.flags,
+            str(clang),
+            *_language(request, unit),
             *("-MD", "-MF", f"{out}.d", "-emit-llvm", "-c", argument(unit.path), "-o", out),
         ),
         inputs=(unit.path, str(clang.resolve())),
