@@ -15,7 +15,6 @@ from atoll.cli.run import start
 from atoll.session import Built, open_session
 from atoll.store import PayloadRoot
 from unit.build.build_project import PACKAGE, ROOT
-from unit.plugins.conftest import cuda_payload as cuda_payload
 from unit.plugins.lane_project import ENVIRONMENT, write
 
 FILES = {
