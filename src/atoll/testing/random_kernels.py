@@ -2,8 +2,10 @@
 
 A kernel works on a few locals of mixed types with nested branches, loops that end, `break`, `continue` and
 early returns; every operation may stand anywhere its types allow. Half of the kernels pass values between
-the work-items of a group through shared memory, so with barriers, some inside loops. Each is valid KIR (the
-verifier runs over it) and touches only elements that exist.
+the work-items of a group through shared memory, so with barriers, some inside loops; half have an array of
+each work-item; half count with atomics whose order does not matter. Some expressions stand twice, some loads
+only behind what says that their element exists, some elements are read after they were written. Each is
+valid KIR (the verifier runs over it) and touches only elements that exist.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from dataclasses import dataclass, field
 
 from atoll.ir import (
     BF16,
+    BOOL,
     F16,
     F32,
+    F64,
     I8,
     I16,
     I32,
@@ -27,6 +31,7 @@ from atoll.ir import (
     LocalVariable,
     Module,
     Parameter,
+    PrivateArray,
     Scalar,
     SharedArray,
     View,
@@ -51,6 +56,13 @@ _UNARY: dict[bool, list[ops.Unary]] = {
     False: [ops.Unary.NEG_WRAP, ops.Unary.ABS_WRAP, ops.Unary.NOT],
 }
 _DIVISIONS = sorted(ops.DIVISIONS)
+#: Elements of `counts` that all work-items change, one for each operation whose order does not matter.
+COMMON = 8
+_COUNTING = (
+    ops.AtomicOp.ADD, ops.AtomicOp.MIN, ops.AtomicOp.MAX, ops.AtomicOp.AND, ops.AtomicOp.OR, ops.AtomicOp.XOR,
+)  # fmt: skip
+#: Elements of the array of each work-item.
+OWN = 4
 
 
 def random_program(seed: int) -> Program:
@@ -63,6 +75,7 @@ def random_program(seed: int) -> Program:
     def arguments() -> dict[str, Number | ViewValue]:
         count = ITEMS * GROUPS
         outs = {f"out{n}": ViewValue([0] * count, (count,), (1,)) for n in range(3)}
+        outs["counts"] = ViewValue([0] * (COMMON + count), (COMMON + count,), (1,))
         return {**outs, "sums": ViewValue([0.0] * count, (count,), (1,)), **values()}
 
     return Program(
@@ -98,12 +111,19 @@ class _Maker:
     locals: dict[str, Scalar] = field(default_factory=dict)
     loops: int = 0
     waits: bool = False
+    owns: bool = False
+    counts: bool = False
+    types: tuple[Scalar, ...] = _TYPES
+    #: Expressions that may stand once more.
+    said: list[nodes.Expr] = field(default_factory=list)
 
     def kernel(self, seed: int) -> Kernel:
-        self.waits = self.draw.random() < 0.5
+        self.waits, self.owns, self.counts = (self.draw.random() < 0.5 for _ in range(3))
+        if self.draw.random() < 0.3:
+            self.types = (*_TYPES, F64)
         for number in range(self.draw.randint(3, 6)):
-            self.locals[f"v{number}"] = self.draw.choice(_TYPES)
-        for name, scalar in (("k0", I32), ("k1", I32), ("g", I32), ("i", I64), ("f0", F32)):
+            self.locals[f"v{number}"] = self.draw.choice(self.types)
+        for name, scalar in (("k0", I32), ("k1", I32), ("g", I32), ("i", I64), ("f0", F32), ("q", I64)):
             self.locals[name] = scalar
         body = self.beginnings()
         if self.waits:
@@ -113,11 +133,12 @@ class _Maker:
         body += self.results()
         params = [Parameter("n", I32), Parameter("x", View(I32)), Parameter("y", View(F32))]
         params += [Parameter(f"out{n}", View(scalar)) for n, scalar in enumerate((I32, I64, U32))]
-        params.append(Parameter("sums", View(F32)))
+        params += [Parameter("sums", View(F32)), Parameter("counts", View(I32))]
         listed = tuple(LocalVariable(name, scalar) for name, scalar in self.locals.items())
         shared = (SharedArray("tile", I32, ITEMS),) if self.waits else ()
         return Kernel(
             name=f"random{seed}", params=tuple(params), locals=listed, shared=shared, body=tuple(body),
+            arrays=(PrivateArray("own", I32, OWN),) if self.owns else (),
             group=(ITEMS, 1, 1) if self.waits else (0, 0, 0),
         )  # fmt: skip
 
@@ -126,9 +147,15 @@ class _Maker:
         found: list[nodes.Stmt] = []
         for name, scalar in self.locals.items():
             value: nodes.Expr = nodes.const(scalar, 0) if name[0] in "kg" else self.leaf(scalar, first=True)
-            if name == "i":
+            if name in "iq":
                 value = self.cast_to(I64, nodes.Builtin(ops.Id.GLOBAL_ID, 0))
             found.append(nodes.Assign(name, value))
+        if self.owns:
+            here = nodes.Local("k0", I32)
+            fill = nodes.Store("own", (here,), nodes.Binary(ops.Binary.SUB_WRAP, nodes.Param("n", I32), here))
+            step = nodes.Assign("k0", nodes.Binary(ops.Binary.ADD_WRAP, here, nodes.const(I32, 1)))
+            until = nodes.Compare(ops.Compare.LT, here, nodes.const(I32, OWN))
+            found.append(nodes.Loop(until, (fill,), (step,)))
         return found
 
     # --- statements ---
@@ -153,7 +180,70 @@ class _Maker:
             return [nodes.If(self.boolean(2), (self.jump(),))]
         if kind < 0.54 and not self.waits:
             return [nodes.If(self.boolean(2), (*self.early(), nodes.Return()))]
+        if kind < 0.6 and self.counts:
+            return self.count()
+        if kind < 0.65 and self.owns:
+            return [nodes.Store("own", (self.own_place(),), self.expression(I32, 2))]
+        if kind < 0.7:
+            return self.early()
+        if kind < 0.74:
+            return self.guarded()
+        if kind < 0.77 and depth and self.loops < 2:
+            return self.guarded_loop()
         return [self.assign()]
+
+    def count(self) -> list[nodes.Stmt]:
+        """Change an element of all by one of the operations whose order does not matter, or one's own."""
+        value = self.expression(I32, 2)
+        if self.draw.random() < 0.5:
+            at = self.draw.randrange(len(_COUNTING))
+            return [nodes.Atomic(_COUNTING[at], "counts", (nodes.const(I64, at),), value)]
+        place = nodes.Binary(ops.Binary.ADD_WRAP, nodes.Local("i", I64), nodes.const(I64, COMMON))
+        held = [name for name, scalar in self.locals.items() if scalar == I32 and name[0] == "v"]
+        result = self.draw.choice(held) if held and self.draw.random() < 0.7 else None
+        op = self.draw.choice((ops.AtomicOp.ADD, ops.AtomicOp.EXCHANGE, ops.AtomicOp.XOR))
+        changed = nodes.Atomic(op, "counts", (place,), value, None, result)
+        if not held or self.draw.random() < 0.5:
+            return [changed]
+        seen, name = nodes.Load("counts", (place,), I32), self.draw.choice(held)
+        total = nodes.Binary(ops.Binary.SUB_WRAP, nodes.Local(name, I32), seen)
+        return [nodes.Assign(name, seen), changed, nodes.Assign(name, total)]
+
+    def own_place(self) -> nodes.Expr:
+        return nodes.Binary(ops.Binary.AND, self.expression(I32, 1), nodes.const(I32, OWN - 1))
+
+    def inside(self) -> nodes.Expr:
+        """Ask whether `q` is an index of the arrays."""
+        here = nodes.Local("q", I64)
+        low = nodes.Compare(ops.Compare.GE, here, nodes.const(I64, 0))
+        high = nodes.Compare(ops.Compare.LT, here, nodes.const(I64, ITEMS * GROUPS))
+        return nodes.Logical(ops.Logical.LAND, low, high)
+
+    def guarded(self) -> list[nodes.Stmt]:
+        """Load an element behind what says that it exists."""
+        load = nodes.Load("x", (nodes.Local("q", I64),), I32)
+        aim = nodes.Assign("q", self.cast_to(I64, self.expression(I32, 1)))
+        if self.draw.random() < 0.5:
+            asked = nodes.Compare(ops.Compare.LT, load, self.expression(I32, 1))
+            return [aim, nodes.If(nodes.Logical(ops.Logical.LAND, self.inside(), asked), (self.assign(),))]
+        return [aim, nodes.If(self.inside(), (nodes.Store("out0", (nodes.Local("i", I64),), load),))]
+
+    def guarded_loop(self) -> list[nodes.Stmt]:
+        """Load an element in a loop that makes no trip where it does not exist."""
+        here = nodes.Local(f"k{self.loops}", I32)
+        load = nodes.Load("x", (nodes.Local("q", I64),), I32)
+        aim = nodes.Assign("q", self.cast_to(I64, self.expression(I32, 1)))
+        limit = nodes.const(I32, self.draw.randint(0, 3))
+        asked = nodes.Logical(ops.Logical.LAND, nodes.Compare(ops.Compare.LT, here, limit), self.inside())
+        before = nodes.Load("out0", (nodes.Local("i", I64),), I32)
+        if self.draw.random() < 0.4:
+            stays = nodes.Compare(ops.Compare.LE, before, nodes.const(I32, self.draw.randint(-9, 9)))
+            asked = nodes.Logical(ops.Logical.LAND, stays, asked)
+        total = nodes.Binary(self.draw.choice((ops.Binary.ADD_WRAP, ops.Binary.XOR)), before, load)
+        body = nodes.Store("out0", (nodes.Local("i", I64),), total)
+        step = nodes.Assign(here.name, nodes.Binary(ops.Binary.ADD_WRAP, here, nodes.const(I32, 1)))
+        begin = nodes.Assign(here.name, nodes.const(I32, 0))
+        return [aim, begin, nodes.Loop(asked, (body,), (step,))]
 
     def jump(self) -> nodes.Stmt:
         return nodes.Break() if self.draw.random() < 0.5 else nodes.Continue()
@@ -170,10 +260,12 @@ class _Maker:
         counter = f"k{self.loops}"
         self.loops += 1
         here = nodes.Local(counter, I32)
-        limit = nodes.const(I32, self.draw.randint(1, 6))
+        limit = nodes.const(I32, self.draw.randint(0, 6))
         condition: nodes.Expr = nodes.Compare(ops.Compare.LT, here, limit)
         if self.draw.random() < 0.3:
-            condition = nodes.Logical(ops.Logical.LAND, condition, self.boolean(1))
+            sides = [condition, self.boolean(1)]
+            self.draw.shuffle(sides)
+            condition = nodes.Logical(ops.Logical.LAND, sides[0], sides[1])
         body = self.block(self.draw.randint(1, 4), depth - 1, inside=True)
         step = nodes.Assign(counter, nodes.Binary(ops.Binary.ADD_WRAP, here, nodes.const(I32, 1)))
         self.loops -= 1
@@ -234,9 +326,20 @@ class _Maker:
     # --- expressions ---
 
     def expression(self, scalar: Scalar, depth: int) -> nodes.Expr:
+        again = [item for item in self.said if item.type == scalar] if depth else []
+        if again and self.draw.random() < 0.15:
+            return self.draw.choice(again)
+        made = self.new_expression(scalar, depth)
+        if depth > 1 and self.draw.random() < 0.3:
+            self.said.append(made)
+        return made
+
+    def new_expression(self, scalar: Scalar, depth: int) -> nodes.Expr:
         kind = self.draw.random()
         if depth == 0 or kind < 0.2:
             return self.leaf(scalar)
+        if kind < 0.28 and not scalar.is_float:
+            return self.by_constant(scalar, depth)
         if kind < 0.6:
             op = self.draw.choice(_BINARY[scalar.is_float])
             if not scalar.is_float and self.draw.random() < 0.2:
@@ -245,11 +348,25 @@ class _Maker:
         if kind < 0.7:
             return nodes.Unary(self.draw.choice(_UNARY[scalar.is_float]), self.expression(scalar, depth - 1))
         if kind < 0.85:
-            return self.cast_to(scalar, self.expression(self.draw.choice(_TYPES), depth - 1))
+            return self.cast_to(scalar, self.expression(self.draw.choice(self.types), depth - 1))
         if kind < 0.93:
             yes, no = (self.eager(scalar, depth - 1) for _ in range(2))
             return nodes.Select(self.boolean(depth - 1), yes, no)
         return self.leaf(scalar)
+
+    def by_constant(self, scalar: Scalar, depth: int) -> nodes.Expr:
+        """Divide by a constant, or do something else with a small one."""
+        left = self.expression(scalar, depth - 1)
+        if self.draw.random() < 0.3:
+            small = nodes.const(scalar, self.draw.choice((0, 1, -1, 2)))
+            return nodes.Binary(self.draw.choice(_BINARY[False]), left, small)
+        low, high = scalar.range
+        power = 1 << self.draw.randrange(scalar.bits - 1)
+        divisor = self.draw.choice(
+            [power, power + 1, max(low, -power), max(low, -1), 0, 1, low, high, self.draw.randint(low, high)]
+            + [self.draw.randint(max(low, -20), 20) for _ in range(4)]
+        )
+        return nodes.Binary(self.draw.choice(_DIVISIONS), left, nodes.const(scalar, divisor))
 
     def eager(self, scalar: Scalar, depth: int) -> nodes.Expr:
         """Return an expression without a load, for a select."""
@@ -264,7 +381,9 @@ class _Maker:
             return nodes.Logical(joined, self.boolean(depth - 1), self.boolean(depth - 1))
         if depth > 0 and self.draw.random() < 0.15:
             return nodes.Unary(ops.Unary.NOT, self.boolean(depth - 1))
-        scalar = self.draw.choice(_TYPES)
+        if depth > 0 and self.draw.random() < 0.06:
+            return nodes.const(BOOL, self.draw.random() < 0.5)
+        scalar = self.draw.choice(self.types)
         return nodes.Compare(
             self.draw.choice(list(ops.Compare)), self.expression(scalar, max(0, depth)), self.leaf(scalar)
         )
@@ -279,10 +398,24 @@ class _Maker:
         if scalar == I32 and kind < 0.7:
             return nodes.Builtin(self.draw.choice([op for op in ops.Id if op not in ops.SUBGROUP_IDS]), 0)
         if scalar == I32 and kind < 0.8 and loads:
-            return nodes.Load("x", (self.place(first),), I32)
+            return self.load(first)
         if scalar == F32:
             return nodes.Load("y", (self.place(first),), F32) if loads and kind < 0.7 else self.constant(F32)
         return self.constant(scalar)
+
+    def load(self, first: bool) -> nodes.Expr:
+        kind = self.draw.random()
+        if self.owns and not first and kind < 0.2:
+            masked = nodes.Binary(
+                ops.Binary.AND, nodes.Builtin(ops.Id.LOCAL_ID, 0), nodes.const(I32, OWN - 1)
+            )
+            return nodes.Load("own", (masked,), I32)
+        if self.counts and not first and kind < 0.3:
+            mine = nodes.Binary(ops.Binary.ADD_WRAP, nodes.Local("i", I64), nodes.const(I64, COMMON))
+            return nodes.Load("counts", (mine,), I32)
+        if not first and kind < 0.6:
+            return nodes.Load("out0", (nodes.Local("i", I64),), I32)
+        return nodes.Load("x", (self.place(first),), I32)
 
     def place(self, first: bool) -> nodes.Expr:
         """Return an index within the arrays."""
@@ -295,7 +428,7 @@ class _Maker:
 
     def constant(self, scalar: Scalar) -> nodes.Const:
         if scalar.is_float:
-            return nodes.const(scalar, self.draw.choice([0.5, 1.0, -2.5, 0.125, 3.0, -7.75, 1e6]))
+            return nodes.const(scalar, self.draw.choice([0.5, 1.0, -2.5, 0.125, 3.0, -7.75, 1e6, 0.0, -0.0]))
         edge = [0, 1, 2, 3, 5, -1, -2, -3, scalar.bits - 1, scalar.bits, 1 << (scalar.bits - 1)]
         return nodes.const(scalar, self.draw.choice(edge))
 

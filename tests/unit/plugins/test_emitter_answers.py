@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ import pytest
 
 from atoll.ir import F32, I32, U32
 from atoll.ir.ops import Binary
+from atoll.ir.passes import optimise
 from atoll.ir.scalar import binary
 from atoll.plugin import DriverDevice
 from atoll.testing.emitters import answers_are_right
@@ -78,10 +80,13 @@ def test_random_kernels_give_the_answers_of_the_reference(
     wrong = []
     for seed in range(first, first + count):
         zeros = not found.info.name.startswith(MIXES_ZEROS)
-        try:
-            answers_are_right(emitter(backend), found, random_program(seed), ulp=0, signed_zeros=zeros)
-        except AssertionError as error:
-            wrong.append(f"seed {seed}: {error}")
+        program = random_program(seed)
+        passed = replace(program, module=optimise(program.module))
+        for chosen in (program, passed) if whole else ((program, passed)[seed % 2],):
+            try:
+                answers_are_right(emitter(backend), found, chosen, ulp=0, signed_zeros=zeros)
+            except AssertionError as error:
+                wrong.append(f"seed {seed}{' after the passes' * (chosen is passed)}: {error}")
     tell(f"{count} random kernels of {WHOLE} on {found.info.name}, from seed {first}")
     assert not wrong, "\n".join(wrong)
 

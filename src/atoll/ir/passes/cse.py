@@ -61,12 +61,16 @@ def changes(item: Do, own: frozenset[str], private: frozenset[str]) -> frozenset
     return frozenset((*own, VIEWS)) - private
 
 
+def changes_all(_: Do, own: frozenset[str], _private: frozenset[str]) -> frozenset[str]:
+    """Return every memory: what holds where nobody asks what an effect changes."""
+    return frozenset((*own, VIEWS))
+
+
 def changed_in(
     items: Iterable[Item], rules: Rules, own: frozenset[str], private: frozenset[str]
 ) -> frozenset[str]:
     """Return which memory some items, and what is below them, may change."""
-    rule = rules.get("cse.changes")
-    assert rule is not None
+    rule = rules.get("cse.changes") or changes_all
     found: set[str] = set()
     pending = list(items)
     while pending:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from atoll.diagnostics import Span
 from atoll.ir import nodes as n
@@ -103,6 +104,11 @@ class Maker:
     rules: Rules
     made: list[Item] = field(default_factory=list)
 
+    def by(self, name: str, *given: Any) -> Value | None:
+        """Return what a rewrite makes, None where it is left out."""
+        rule = self.rules.get(name)
+        return None if rule is None else rule(self, *given)
+
     def number(self, scalar: Scalar, value: int) -> Op:
         """Make a constant."""
         return self._add(constant(scalar, value, self.span))
@@ -146,14 +152,11 @@ class Maker:
         return op
 
 
-def _finish(make: Maker, op: Binary, value: Value, quotient: Value, divisor: int) -> Value:
+def _finish(make: Maker, op: Binary, value: Value, quotient: Value, divisor: int) -> Value | None:
     """Return a quotient, or the remainder that belongs to it."""
     if op in _QUOTIENTS:
         return quotient
-    rule = make.rules.get("divide.remainder")
-    assert rule is not None
-    found: Value = rule(make, value, quotient, divisor)
-    return found
+    return make.by("divide.remainder", value, quotient, divisor)
 
 
 def remainder(make: Maker, value: Value, quotient: Value, divisor: int) -> Value:
@@ -199,7 +202,7 @@ def unsigned(make: Maker, op: Binary, value: Value, divisor: int) -> Value | Non
     if value.type.is_signed:
         return None
     quotient = _quotient(make, value, divisor, value.type.bits)
-    return _finish(make, op, value, quotient, divisor)
+    return None if quotient is None else _finish(make, op, value, quotient, divisor)
 
 
 def floor(make: Maker, op: Binary, value: Value, divisor: int) -> Value | None:
@@ -219,7 +222,10 @@ def floor(make: Maker, op: Binary, value: Value, divisor: int) -> Value | None:
         numerator, limit = make.unary(Unary.NEG_WRAP, value), bits
         mask = make.select(make.positive(value), make.number(scalar, -1), make.number(scalar, 0))
     plain = make.cast(Cast.SIGN, _unsigned_of(scalar), make.binary(Binary.XOR, numerator, mask))
-    found = make.cast(Cast.SIGN, scalar, _quotient(make, plain, abs(divisor), limit))
+    quotient = _quotient(make, plain, abs(divisor), limit)
+    if quotient is None:
+        return None
+    found = make.cast(Cast.SIGN, scalar, quotient)
     return _finish(make, op, value, make.binary(Binary.XOR, found, mask), divisor)
 
 
@@ -231,7 +237,10 @@ def trunc(make: Maker, op: Binary, value: Value, divisor: int) -> Value | None:
     mask = make.binary(Binary.SHR, value, scalar.bits - 1)
     size = make.binary(Binary.SUB_WRAP, make.binary(Binary.XOR, value, mask), mask)
     plain = make.cast(Cast.SIGN, _unsigned_of(scalar), size)
-    found = make.cast(Cast.SIGN, scalar, _quotient(make, plain, abs(divisor), scalar.bits))
+    quotient = _quotient(make, plain, abs(divisor), scalar.bits)
+    if quotient is None:
+        return None
+    found = make.cast(Cast.SIGN, scalar, quotient)
     signed = make.binary(Binary.SUB_WRAP, make.binary(Binary.XOR, found, mask), mask)
     if divisor < 0:
         signed = make.unary(Unary.NEG_WRAP, signed)
@@ -242,27 +251,19 @@ def _unsigned_of(scalar: Scalar) -> Scalar:
     return SCALARS[f"u{scalar.bits}"]
 
 
-def _quotient(make: Maker, value: Value, divisor: int, digits: int) -> Value:
+def _quotient(make: Maker, value: Value, divisor: int, digits: int) -> Value | None:
     """Return an unsigned value below 2**digits, or equal to it where it fits, over a constant above 0."""
     if not divisor & (divisor - 1):
         return make.binary(Binary.SHR, value, divisor.bit_length() - 1)
-    factor, shift = magic(make.rules, divisor, digits, 64 if value.type == U64 else 0)
-    rule = make.rules.get("divide.short" if factor.bit_length() <= value.type.bits else "divide.long")
-    assert rule is not None
-    found: Value = rule(make, value, factor, shift)
-    return found
-
-
-def magic(rules: Rules, divisor: int, digits: int, least: int = 0) -> tuple[int, int]:
-    """Return m and p so that ``t * m >> p`` is ``t // divisor`` for every t < 2**digits, and p >= least."""
-    rule = rules.get("divide.magic")
-    assert rule is not None
-    found: tuple[int, int] = rule(divisor, digits, least)
-    return found
+    rule = make.rules.get("divide.magic")
+    if rule is None:
+        return None
+    factor, shift = rule(divisor, digits, 64 if value.type == U64 else 0)
+    return make.by("divide.short" if factor < 1 << value.type.bits else "divide.long", value, factor, shift)
 
 
 def factor_of(divisor: int, digits: int, least: int = 0) -> tuple[int, int]:
-    """Return the factor and the shift of the theorem above."""
+    """Return m and p so that ``t * m >> p`` is ``t // divisor`` for every t < 2**digits, and p >= least."""
     shift = max(digits, least)
     while True:
         factor = -(-(1 << shift) // divisor)
@@ -271,36 +272,28 @@ def factor_of(divisor: int, digits: int, least: int = 0) -> tuple[int, int]:
         shift += 1
 
 
-def short(make: Maker, value: Value, factor: int, shift: int) -> Value:
+def short(make: Maker, value: Value, factor: int, shift: int) -> Value | None:
     """Multiply by a factor that fits the width, and shift."""
     scalar = value.type
     wide = {U8: U32, U16: U32, U32: U64}.get(scalar)
     if wide is None:
-        return make.binary(Binary.SHR, _high(make, value, factor), shift - 64)
+        top = make.by("divide.high", value, factor)
+        return None if top is None else make.binary(Binary.SHR, top, shift - 64)
     product = make.binary(Binary.MUL_WRAP, make.cast(Cast.ZEXT, wide, value), factor)
     return make.cast(Cast.TRUNC, scalar, make.binary(Binary.SHR, product, shift))
 
 
-def long(make: Maker, value: Value, factor: int, shift: int) -> Value:
+def long(make: Maker, value: Value, factor: int, shift: int) -> Value | None:
     """Multiply by a factor one bit wider than the value: by its low bits, then what is missing is added.
 
     With m = 2**W + m' and h the high half of ``t * m'`` it is ``(((t - h) >> 1) + h) >> (p - W - 1)``.
     """
     bits = value.type.bits
-    low = factor - (1 << bits)
-    if value.type == U64:
-        high: Value = _high(make, value, low)
-    else:
-        high = short(make, value, low, bits)
-    half = make.binary(Binary.SHR, make.binary(Binary.SUB_WRAP, value, high), 1)
-    return make.binary(Binary.SHR, make.binary(Binary.ADD_WRAP, half, high), shift - bits - 1)
-
-
-def _high(make: Maker, value: Value, factor: int) -> Value:
-    rule = make.rules.get("divide.high")
-    assert rule is not None
-    found: Value = rule(make, value, factor)
-    return found
+    top = short(make, value, factor - (1 << bits), bits)
+    if top is None:
+        return None
+    half = make.binary(Binary.SHR, make.binary(Binary.SUB_WRAP, value, top), 1)
+    return make.binary(Binary.SHR, make.binary(Binary.ADD_WRAP, half, top), shift - bits - 1)
 
 
 def high(make: Maker, value: Value, factor: int) -> Value:
