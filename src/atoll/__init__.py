@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from atoll.kernels.surface import tan as tan
     from atoll.kernels.surface import tanh as tanh
     from atoll.kernels.surface import trunc as trunc
+    from atoll.kernels.vectors import vec as vec
     from atoll.packaging import measure as measure
     from atoll.runtime import devices as devices
     from atoll.runtime import open as open  # noqa: A004
@@ -102,6 +103,7 @@ _HOMES = {
     "device": "atoll.kernels.definition",
     "kernel": "atoll.kernels.definition",
     "const": "atoll.kernels.generics",
+    "vec": "atoll.kernels.vectors",
     "struct": "atoll.kernels.structs",
     "devices": "atoll.runtime",
     "measure": "atoll.packaging",

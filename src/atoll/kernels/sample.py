@@ -17,6 +17,7 @@ from atoll.ir.ops import Binary as Op
 from atoll.ir.walk import all_expressions, has_barrier
 from atoll.kernels.launch import block_for, rank_of
 from atoll.kernels.structs import StructType, StructView, spread
+from atoll.kernels.vectors import VecType, VecView
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +49,13 @@ def sample(compiled: Compiled, size: int | None = None, seed: int = 0) -> Sample
     return Sample(domain, given)
 
 
-def _argument(kind: Scalar | View | StructType | StructView, size: int, random: np.random.Generator) -> Any:
+def _argument(
+    kind: Scalar | View | StructType | StructView | VecView, size: int, random: np.random.Generator
+) -> Any:
+    if isinstance(kind, VecView):
+        return _array(kind.array, size, random)[..., : len(kind.vec.fields)].copy()
+    if isinstance(kind, VecType):
+        return kind(*(_argument(scalar, size, random) for _, scalar in kind.fields))
     if isinstance(kind, StructType):
         return kind.make(*(_argument(scalar, size, random) for _, scalar in kind.fields))
     if isinstance(kind, StructView):

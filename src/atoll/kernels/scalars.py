@@ -477,12 +477,16 @@ else:
 
         def __class_getitem__(cls, key: Any) -> Any:
             from atoll.kernels.generics import OpenView, is_variable
+            from atoll.kernels.vectors import MAX_RANK as MAX_VEC_RANK
+            from atoll.kernels.vectors import VecType, VecView
 
             element, rank = key if isinstance(key, tuple) and len(key) == 2 else (key, 1)
             if get_origin(rank) is Literal:  # what type checkers want: view[f32, Literal[2]]
                 (rank,) = get_args(rank)
             usable = isinstance(element, type) and issubclass(element, Typed) and element is not bool_
             kind = struct_of(element)
+            if isinstance(kind, VecType) and rank in range(1, MAX_VEC_RANK + 1):
+                return VecView(kind, rank)
             if is_variable(element) and rank in (1, 2, 3, 4):
                 return OpenView(element, rank)
             if kind is not None and rank in (1, 2, 3, 4):

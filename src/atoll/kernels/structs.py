@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
 
     from atoll.kernels.front.signature import SignedParameter
+    from atoll.kernels.vectors import VecView
 else:
 
     def dataclass_transform(**_: object) -> Any:
@@ -68,6 +69,8 @@ class StructView:
 
 def struct_of(found: object) -> StructType | None:
     """Return the struct that a class is, or None."""
+    if isinstance(found, StructType):  # a vector type is its own class
+        return found
     kind = getattr(found, "__atoll_struct__", None) if isinstance(found, type) else None
     return kind if isinstance(kind, StructType) else None
 
@@ -141,7 +144,9 @@ def spread(params: Sequence[SignedParameter], arguments: Sequence[Any]) -> list[
     Raises:
         LaunchError: Where an argument is not of its struct.
     """
-    if not any(isinstance(item.type, StructType | StructView) for item in params):
+    from atoll.kernels.vectors import VecView
+
+    if not any(isinstance(item.type, StructType | StructView | VecView) for item in params):
         return list(arguments)
     if len(params) != len(arguments):
         names = ", ".join(item.name for item in params)
@@ -152,6 +157,8 @@ def spread(params: Sequence[SignedParameter], arguments: Sequence[Any]) -> list[
     for item, value in zip(params, arguments, strict=True):
         if isinstance(item.type, StructView):
             found += _arrays(item.name, item.type, value)
+        elif isinstance(item.type, VecView):
+            found.append(_rows(item.name, item.type, value))
         elif isinstance(item.type, StructType):
             found += _values(item.name, item.type, value)
         else:
@@ -172,7 +179,29 @@ def _arrays(name: str, kind: StructView, value: Any) -> list[Any]:
     return [value[field] for field in kind.struct.names]
 
 
+def _rows(name: str, kind: VecView, value: Any) -> Any:
+    """Return an array of vectors, whose last dimension holds the components."""
+    size = len(kind.vec.fields)
+    shape: tuple[int, ...] = getattr(value, "shape", ())
+    if len(shape) != kind.rank + 1 or shape[-1] != size:
+        given = (
+            f"an array of shape {tuple(shape)}" if hasattr(value, "shape") else f"a {type(value).__name__}"
+        )
+        raise _wrong(
+            f"the argument `{name}` does not fit its parameter",
+            f"the parameter is a {kind}: {kind.rank + 1} dimensions, the last one of {size}",
+            f"the argument is {given}",
+        )
+    return value
+
+
 def _values(name: str, kind: StructType, value: Any) -> list[Any]:
+    from atoll.kernels.vectors import VecType, VecValue
+
+    if isinstance(kind, VecType):
+        parts = value.parts if isinstance(value, VecValue) else value
+        if not isinstance(parts, str) and hasattr(parts, "__len__") and len(parts) == len(kind.fields):
+            return list(parts)
     if struct_of(type(value)) != kind:
         raise _wrong(
             f"the argument `{name}` does not fit its parameter",

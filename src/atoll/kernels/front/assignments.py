@@ -72,6 +72,7 @@ def assign(state: State, target: ast.expr, value: Value, node: ast.expr) -> None
 def _assign_element(state: State, base: Value, target: ast.Subscript, value: Value, node: ast.expr) -> None:
     with state.block() as late:
         name, indices, element = element_place(state, base, target)
+        indices = base.places(indices)  # type: ignore[union-attr]
     if late and not isinstance(value, Weak):  # Python evaluates the value before the index
         value = simple(state, expression(state, value, node))
     state.out += late
@@ -253,8 +254,13 @@ def lower_augmented(state: State, stmt: ast.AugAssign) -> None:
 
 def _augmented_element(state: State, stmt: ast.AugAssign, base: Value, target: ast.Subscript) -> None:
     """Lower ``x[i] += v``: the index is evaluated once, the element is read before `v`."""
+    if isinstance(base, StructArray):
+        from atoll.kernels.front.vectors import augmented
+
+        augmented(state, stmt, base, target)
+        return
     name, indices, element = element_place(state, base, target)
-    indices = tuple(simple(state, index) for index in indices)
+    indices = base.places(tuple(simple(state, index) for index in indices))  # type: ignore[union-attr]
     load: n.Expr = n.Load(name, indices, element, state.span(target))
     with state.block() as late:
         right = lower(state, stmt.value)

@@ -250,7 +250,7 @@ def _length(state: State, node: ast.Call, _target: object) -> Value:
     value = lower(state, item)
     if isinstance(value, StructArray):
         value = value.arrays[0]
-    if isinstance(value, ViewValue) and value.type.rank == 1:
+    if isinstance(value, ViewValue) and value.rank == 1:
         return view_size(value, node, state)
     if isinstance(value, ViewValue):
         return n.ViewInfo(ops.Extent.SIZE, value.name, 0, state.span(node))

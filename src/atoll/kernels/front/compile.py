@@ -24,6 +24,7 @@ from atoll.kernels.front.structures import struct_parameters
 from atoll.kernels.front.values import ViewValue
 from atoll.kernels.source import Function, find
 from atoll.kernels.structs import StructType, StructView
+from atoll.kernels.vectors import VecView
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,11 @@ class Compiled:
     typing: Mapping[Instance, Typing] = field(compare=False)
     #: What a checked kernel checks, by number.
     checks: tuple[Check, ...] = ()
+
+    @property
+    def plain(self) -> bool:
+        """Whether the arguments of a launch are those of KIR: no struct is spread, no row has a length."""
+        return not any(isinstance(item.type, StructType | StructView | VecView) for item in self.params)
 
     @property
     def kernel(self) -> Kernel:
@@ -135,7 +141,7 @@ def _parameters(state: State, found: Function, signed: tuple[SignedParameter, ..
     params: list[Parameter] = []
     for item in signed:
         span = found.source.span(item.node)
-        if isinstance(item.type, StructType | StructView):
+        if isinstance(item.type, StructType | StructView | VecView):
             params += struct_parameters(state, item, span)
             continue
         name = state.unique(item.name)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from typing import Any
 
 from atoll.errors import LaunchError
 from atoll.ir import I32, I64, Scalar, ops
@@ -18,6 +20,7 @@ from atoll.kernels.front.values import (
     Opaque,
     SharedValue,
     StructArray,
+    StructValue,
     TupleValue,
     Value,
     ViewValue,
@@ -26,12 +29,19 @@ from atoll.kernels.front.values import (
 )
 from atoll.kernels.promote import promote
 from atoll.kernels.scalars import fixed, fixed_type
+from atoll.kernels.vectors import vec, vec_type
 
 
 def _subscript(state: State, node: ast.Subscript) -> Value:
     base = lower(state, node.value)
     if isinstance(base, Opaque) and base.object is fixed:
-        return _fixed(state, base, node)
+        return _named(state, base, node, fixed_type, "array")
+    if isinstance(base, StructValue):
+        from atoll.kernels.front.vectors import component
+
+        return component(state, base, node)
+    if isinstance(base, Opaque) and base.object is vec:
+        return _named(state, base, node, vec_type, "vector")
     if isinstance(base, StructArray):
         from atoll.kernels.front.structures import element as structure
 
@@ -43,21 +53,23 @@ def _subscript(state: State, node: ast.Subscript) -> Value:
             return base.items[index.value]
         raise state.error("ATL0724", f"a tuple of {size} takes a literal index from 0 to {size - 1}", node)
     name, indices, element = element_place(state, base, node)
-    return n.Load(name, indices, element, state.span(node))
+    return n.Load(name, base.places(indices), element, state.span(node))  # type: ignore[union-attr]
 
 
-def _fixed(state: State, base: Opaque, node: ast.Subscript) -> Opaque:
-    """Return the type that ``fixed[f32, 4]`` names."""
+def _named(
+    state: State, base: Opaque, node: ast.Subscript, of: Callable[[tuple[Any, ...]], object], what: str
+) -> Opaque:
+    """Return the type that ``fixed[f32, 4]`` or ``vec[f32, 4]`` names."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     values = [lower(state, part) for part in parts]
     key = tuple(
         value.value if isinstance(value, Weak) else getattr(value, "object", None) for value in values
     )
     try:
-        return Opaque(fixed_type(key), base.path)
+        return Opaque(of(key), base.path)
     except LaunchError as error:
         raise state.error(
-            "ATL0712", "this names no array type", node, hint=error.diagnostics[0].hint
+            "ATL0712", f"this names no {what} type", node, hint=error.diagnostics[0].hint
         ) from error
 
 
@@ -66,7 +78,7 @@ def element_place(state: State, base: Value, node: ast.Subscript) -> tuple[str, 
     if not isinstance(base, ViewValue | SharedValue):
         raise state.error("ATL0724", f"{described(base)} has no elements", node)
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
-    rank = base.type.rank if isinstance(base, ViewValue) else len(base.sizes)
+    rank = base.rank
     for part in parts:
         if isinstance(part, ast.Slice | ast.Starred):
             raise state.error("ATL0724", "a slice is taken outside the kernel", part)

@@ -35,6 +35,7 @@ from atoll.kernels.generics import ConstType, OpenView, is_variable
 from atoll.kernels.scalars import CLASSES
 from atoll.kernels.source import Function, find
 from atoll.kernels.structs import StructType, StructView
+from atoll.kernels.vectors import VecView
 
 
 def inline(state: State, node: ast.Call, device: DeviceFunction) -> Value | None:
@@ -199,7 +200,7 @@ def _bind(
         if isinstance(param.type, View):
             frame.names[param.name] = _view(state, value, param.type, at, param.name)
             continue
-        if isinstance(param.type, StructType | StructView):
+        if isinstance(param.type, StructType | StructView | VecView):
             frame.names[param.name] = _struct(state, value, param.type, at, param.name, frame)
             continue
         expr = coerce(state, value, param.type, at, f"the parameter `{param.name}`")
@@ -225,12 +226,16 @@ def _given(state: State, node: ast.Call, names: list[str], called: str) -> dict[
 
 
 def _struct(
-    state: State, value: Value, wanted: StructType | StructView, node: ast.AST, name: str, frame: Frame
+    state: State,
+    value: Value,
+    wanted: StructType | StructView | VecView,
+    node: ast.AST,
+    name: str,
+    frame: Frame,
 ) -> StructBinding | StructArray:
-    if isinstance(wanted, StructView) and isinstance(value, StructArray) and value.struct == wanted.struct:
-        first = value.arrays[0]
-        rank = first.type.rank if isinstance(first, ViewValue) else len(first.sizes)
-        if rank == wanted.rank:
+    if isinstance(wanted, StructView | VecView) and isinstance(value, StructArray):
+        struct = wanted.struct if isinstance(wanted, StructView) else wanted.vec
+        if value.struct == struct and value.arrays[0].rank == wanted.rank:
             return value
     if isinstance(value, StructValue) and value.struct == wanted:
         binding = declare(state, f"{frame.function.name}_{name}", value.struct, state.span(node))

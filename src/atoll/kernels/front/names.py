@@ -137,13 +137,13 @@ def _attribute(state: State, node: ast.Attribute) -> Value:
 
 
 def _view_attribute(state: State, view: ViewValue, node: ast.Attribute) -> Value:
-    span, axes = state.span(node), range(view.type.rank)
+    span, axes = state.span(node), range(view.rank)
     if node.attr == "shape":
         return TupleValue(tuple(n.ViewInfo(ops.Extent.SIZE, view.name, axis, span) for axis in axes))
     if node.attr == "strides":
         return TupleValue(tuple(n.ViewInfo(ops.Extent.STRIDE, view.name, axis, span) for axis in axes))
     if node.attr == "ndim":
-        return Weak(view.type.rank)
+        return Weak(view.rank)
     if node.attr == "size":
         return view_size(view, node, state)
     raise state.error("ATL0711", f"a view has no attribute `{node.attr}` in a kernel", node)
@@ -153,7 +153,7 @@ def view_size(view: ViewValue, node: ast.AST, state: State) -> n.Expr:
     """Return the number of elements of a view."""
     span = state.span(node)
     size: n.Expr = n.ViewInfo(ops.Extent.SIZE, view.name, 0, span)
-    for axis in range(1, view.type.rank):
+    for axis in range(1, view.rank):
         size = n.Binary(ops.Binary.MUL_WRAP, size, n.ViewInfo(ops.Extent.SIZE, view.name, axis, span), span)
     return size
 

@@ -20,6 +20,7 @@ from atoll.kernels.front.convert import literal as typed_literal
 from atoll.kernels.front.expressions import HANDLERS, in_order, lower, lower_condition, simple
 from atoll.kernels.front.state import State
 from atoll.kernels.front.values import (
+    StructValue,
     Value,
     Weak,
 )
@@ -70,6 +71,10 @@ def binary(
     right_node: ast.AST,
 ) -> Value:
     """Return an operation on two lowered operands."""
+    if isinstance(left, StructValue) or isinstance(right, StructValue):
+        from atoll.kernels.front.vectors import elementwise
+
+        return elementwise(state, operator, left, right, node, left_node, right_node)
     if isinstance(left, Weak) and isinstance(right, Weak):
         return fold.binary(state, operator, left, right, node)
     if isinstance(operator, ast.Pow):
@@ -148,6 +153,10 @@ def _unary(state: State, node: ast.UnaryOp) -> Value:
     value = lower(state, node.operand)
     if isinstance(value, Weak):
         return fold.unary(state, node.op, value, node)
+    if isinstance(value, StructValue):
+        from atoll.kernels.front.vectors import unary
+
+        return unary(state, node.op, value, node)
     expr = expression(state, value, node.operand)
     if expr.type == BOOL or (isinstance(node.op, ast.Invert) and expr.type.is_float):
         word = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(node.op)]
@@ -155,8 +164,18 @@ def _unary(state: State, node: ast.UnaryOp) -> Value:
         raise state.error("ATL0713", f"`{word}` does not take {expr.type}", node, hint=hint)
     if isinstance(node.op, ast.UAdd):
         return expr
-    if isinstance(node.op, ast.Invert):
-        return n.Unary(ops.Unary.NOT, expr, state.span(node))
+    return invert(state, expr, node) if isinstance(node.op, ast.Invert) else negative(state, expr, node)
+
+
+def invert(state: State, expr: n.Expr, node: ast.AST) -> n.Expr:
+    """Return ``~x``."""
+    if not expr.type.is_integer:
+        raise state.error("ATL0713", f"`~` does not take {expr.type}", node)
+    return n.Unary(ops.Unary.NOT, expr, state.span(node))
+
+
+def negative(state: State, expr: n.Expr, node: ast.AST) -> n.Expr:
+    """Return ``-x``."""
     return n.Unary(ops.Unary.FNEG if expr.type.is_float else ops.Unary.NEG_WRAP, expr, state.span(node))
 
 

@@ -18,6 +18,7 @@ from atoll.kernels.generics import ConstType, OpenView, is_variable
 from atoll.kernels.scalars import Typed, view
 from atoll.kernels.source import Function
 from atoll.kernels.structs import StructType, StructView, struct_of
+from atoll.kernels.vectors import VecView
 
 #: `view` as what it is at run time.
 _views: Any = view
@@ -29,7 +30,7 @@ class SignedParameter:
     """One parameter with its type and where it stands."""
 
     name: str
-    type: Scalar | View | StructType | StructView
+    type: Scalar | View | StructType | StructView | VecView
     node: ast.arg
 
 
@@ -139,9 +140,9 @@ def scalar_or_view(annotation: Any) -> Scalar | View | None:
     return None
 
 
-def structural(annotation: Any) -> StructType | StructView | None:
-    """Return the struct, or array of structs, that an annotation names, or None."""
-    return annotation if isinstance(annotation, StructView) else struct_of(annotation)
+def structural(annotation: Any) -> StructType | StructView | VecView | None:
+    """Return the struct or vector, or array of them, that an annotation names, or None."""
+    return annotation if isinstance(annotation, StructView | VecView) else struct_of(annotation)
 
 
 def _refuse_other_kinds(function: Function, arguments: ast.arguments) -> None:

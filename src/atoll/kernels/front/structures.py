@@ -14,11 +14,18 @@ from atoll.kernels.front.signature import SignedParameter
 from atoll.kernels.front.state import LocalBinding, State, StructBinding
 from atoll.kernels.front.values import StructArray, StructValue, Value, ViewValue, described
 from atoll.kernels.structs import StructType, StructView
+from atoll.kernels.vectors import VecType, VecView
 
 
 def struct_parameters(state: State, item: SignedParameter, span: Span) -> list[Parameter]:
     """Declare the KIR parameters of a struct, or of an array of them, and bind its name."""
     kind = item.type
+    if isinstance(kind, VecView):
+        param = Parameter(state.unique(item.name), kind.array, span)
+        parts = range(len(kind.vec.fields))
+        views = tuple(ViewValue(param.name, kind.array, component) for component in parts)
+        state.frame.names[item.name] = StructArray(kind.vec, views)
+        return [param]
     assert isinstance(kind, StructType | StructView)
     struct = kind if isinstance(kind, StructType) else kind.struct
     params: list[Parameter] = []
@@ -43,6 +50,12 @@ def struct_parameters(state: State, item: SignedParameter, span: Span) -> list[P
 def construct(state: State, node: ast.Call, struct: StructType) -> StructValue:
     """Lower ``Body(x, y, mass=1.0)``: every field once, by place or by name."""
     names = struct.names
+    if isinstance(struct, VecType) and len(node.args) == 1 and not node.keywords:
+        from atoll.kernels.front.vectors import construct as vector
+
+        made = vector(state, node, struct, in_order(state, node.args))
+        if made is not None:
+            return made
     if any(isinstance(item, ast.Starred) for item in node.args) or any(
         item.arg is None for item in node.keywords
     ):
@@ -66,9 +79,13 @@ def construct(state: State, node: ast.Call, struct: StructType) -> StructValue:
 def element(state: State, array: StructArray, node: ast.Subscript) -> StructValue:
     """Return an element of an array of structs; the index is evaluated once."""
     _, indices, _ = element_place(state, array.arrays[0], node)
-    held = tuple(simple(state, index) for index in indices)
+    return element_of(state, array, tuple(simple(state, index) for index in indices), node)
+
+
+def element_of(state: State, array: StructArray, indices: tuple[n.Expr, ...], node: ast.AST) -> StructValue:
+    """Return the element at indices that cost nothing."""
     loads = tuple(
-        n.Load(item.name, held, scalar, state.span(node))
+        n.Load(item.name, item.places(indices), scalar, state.span(node))
         for item, (_, scalar) in zip(array.arrays, array.struct.fields, strict=True)
     )
     return StructValue(array.struct, loads)
@@ -121,7 +138,7 @@ def store_element(
     _, indices, _ = element_place(state, array.arrays[0], target)
     places = tuple(simple(state, index) for index in indices)
     for item, expr in zip(array.arrays, taken.fields, strict=True):
-        state.emit(n.Store(item.name, places, expr, state.span(target)))
+        state.emit(n.Store(item.name, item.places(places), expr, state.span(target)))
 
 
 def field_target(state: State, target: ast.Attribute) -> tuple[ast.Subscript, StructArray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias, get_args
 
-from atoll.ir import Scalar, View
+from atoll.ir import I64, Scalar, View
 from atoll.ir import nodes as n
 from atoll.kernels.structs import StructType
 
@@ -19,10 +19,20 @@ class Weak:
 
 @dataclass(frozen=True, slots=True)
 class ViewValue:
-    """A view parameter of the kernel."""
+    """A view parameter of the kernel, or one component of a view of vectors: the last index is that."""
 
     name: str
     type: View
+    component: int | None = None
+
+    @property
+    def rank(self) -> int:
+        """How many indices the source gives it."""
+        return self.type.rank - (self.component is not None)
+
+    def places(self, indices: tuple[n.Expr, ...]) -> tuple[n.Expr, ...]:
+        """Return the indices in KIR."""
+        return indices if self.component is None else (*indices, n.const(I64, self.component))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +43,15 @@ class SharedValue:
     element: Scalar
     sizes: tuple[int, ...]
     private: bool = False
+
+    @property
+    def rank(self) -> int:
+        """How many indices the source gives it."""
+        return len(self.sizes)
+
+    def places(self, indices: tuple[n.Expr, ...]) -> tuple[n.Expr, ...]:
+        """Return the indices in KIR."""
+        return indices
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from atoll.diagnostics import Span
 from atoll.ir import I64, Scalar, View
 from atoll.kernels.promote import widens
 from atoll.kernels.scalars import Fault, Typed, convert, make
+from atoll.kernels.structs import StructType
 
 Site = tuple[str, int]
 
@@ -179,6 +180,14 @@ class OracleView(OracleArray):
     def strides(self) -> tuple[Typed, ...]:
         """Elements from one index to the next in each dimension (i64)."""
         return tuple(make(I64, stride // self.array.itemsize) for stride in self.array.strides)
+
+    def components(self, struct: StructType) -> tuple[OracleView, ...]:
+        """Return an array of vectors as an array of each component."""
+        rows = View(self.element, len(self.sizes) - 1)
+        return tuple(
+            OracleView(f"{self.name}.{name}", rows, self.array[..., at])
+            for at, name in enumerate(struct.names)
+        )
 
     @property
     def ndim(self) -> int:

@@ -28,6 +28,7 @@ from atoll.kernels.oracle.structures import taken
 from atoll.kernels.promote import promote
 from atoll.kernels.scalars import Fault, Typed, checking, convert, make
 from atoll.kernels.structs import StructType, StructView
+from atoll.kernels.vectors import VecView
 
 _TYPED, _TAKEN = "__atoll_typed__", "__atoll_taken__"
 _TUPLE = "__atoll_tuple__"
@@ -70,15 +71,15 @@ class Body:
         return plain and all(_is_of(given[param.name], param.type) for param in self.params)
 
 
-def _passed(value: Any, kind: Scalar | View | StructType | StructView) -> Any:
+def _passed(value: Any, kind: Scalar | View | StructType | StructView | VecView) -> Any:
     if isinstance(kind, StructType):
         return taken(value)
-    if isinstance(kind, View | StructView) or isinstance(value, bool):
+    if isinstance(kind, View | StructView | VecView) or isinstance(value, bool):
         return value
     return make(kind, convert(value, kind))
 
 
-def _is_of(value: Any, kind: Scalar | View | StructType | StructView) -> bool:
+def _is_of(value: Any, kind: Scalar | View | StructType | StructView | VecView) -> bool:
     """Tell whether an argument has exactly a type; a literal and a bool fit any."""
     if isinstance(kind, Scalar):
         return not isinstance(value, Typed) or value.scalar == kind

@@ -28,6 +28,7 @@ from atoll.kernels.oracle.structures import OracleStructs
 from atoll.kernels.scalars import Fault, checking, make
 from atoll.kernels.structs import StructType, StructView, spread
 from atoll.kernels.surface import running
+from atoll.kernels.vectors import VecType, VecView
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,10 @@ def _grouped(params: tuple[SignedParameter, ...], given: list[Any]) -> Iterator[
         if isinstance(item.type, StructView):
             arrays = tuple(next(left) for _ in item.type.struct.names)
             yield OracleStructs(item.type.struct, arrays)
+        elif isinstance(item.type, VecView):
+            yield OracleStructs(item.type.vec, next(left).components(item.type.vec))
+        elif isinstance(item.type, VecType):
+            yield item.type(*(next(left) for _ in item.type.names))
         elif isinstance(item.type, StructType):
             yield SimpleNamespace(**{name: next(left) for name in item.type.names})
         else:

@@ -8,6 +8,7 @@ from typing import Any
 from atoll.kernels.oracle.memory import OracleArray
 from atoll.kernels.scalars import Typed
 from atoll.kernels.structs import StructType
+from atoll.kernels.vectors import VecOperations, VecType, VecValue
 
 
 class OracleStructs:
@@ -37,10 +38,11 @@ class OracleStructs:
         return len(self.first)
 
     def __getitem__(self, index: Any) -> Element:
-        return Element(self, self.first.place(index))
+        kind = VecElement if isinstance(self.struct, VecType) else Element
+        return kind(self, self.first.place(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        place = self.first.place(index)
+        place, value = self.first.place(index), taken(value)
         fields = {name: getattr(value, name) for name in self.arrays}
         for name, field in fields.items():
             self.arrays[name][place] = field
@@ -64,6 +66,21 @@ class Element:
     def taken(self) -> Any:
         """Return its fields as they are now."""
         return SimpleNamespace(**{name: array[self._place] for name, array in self._array.arrays.items()})
+
+
+class VecElement(Element, VecOperations):
+    """An element of an array of vectors, which takes part in arithmetic where it lies."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: int) -> Any:
+        return getattr(self, self._array.struct.names[index])
+
+    def taken(self) -> Any:
+        """Return the vector as it is now."""
+        return VecValue(
+            self._array.struct, tuple(array[self._place] for array in self._array.arrays.values())
+        )
 
 
 def taken(value: Any) -> Any:
