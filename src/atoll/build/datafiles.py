@@ -16,6 +16,7 @@ from atoll.boundary.stored import PYTHON_FOLDER, accessor_source, python_accesso
 from atoll.build.boundaries import include_folder
 from atoll.build.datatables import Embedded, embedded_files
 from atoll.build.packagetree import copy_action
+from atoll.build.parts import Part, python_folder
 from atoll.build.request import BuildRequest
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BoundaryError
@@ -37,11 +38,18 @@ class EmbeddedFile:
         product: What a lane made.
         source: The C file that holds it.
         text: What the planner writes there.
+        symbol: The name of its accessor and of its record.
     """
 
     product: DataProduct
     source: str
     text: str
+    symbol: str
+
+    @property
+    def unit(self) -> Unit:
+        """What it was made from, as the libraries of its target take it."""
+        return self.product.unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,8 +181,17 @@ def side_copies(plan: DataPlan, folder: str) -> tuple[Action, ...]:
     )
 
 
-def python_data(request: BuildRequest, plan: DataPlan) -> tuple[dict[str, str], list[tuple[str, str]]]:
+def python_data(
+    request: BuildRequest, plan: DataPlan, parts: Sequence[Part]
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """Return the modules of the project's embedded files, and those files, by path in a wheel.
+
+    What a library of the package holds anyway is read there and shipped once.
+
+    Args:
+        request: The build.
+        plan: Its embedded files.
+        parts: The libraries of the package.
 
     Raises:
         BoundaryError: Where a namespace would hide a boundary's module.
@@ -198,9 +215,19 @@ def python_data(request: BuildRequest, plan: DataPlan) -> tuple[dict[str, str], 
     if faults:
         raise BoundaryError(*faults)
     top = folded(package)
-    return python_accessors(items, package), [
-        (f"{top}/{PYTHON_FOLDER}/{item.symbol}", path) for item, path in rows
+    inside = dict(_in_libraries(request, plan, parts))
+    return python_accessors(items, package, inside), [
+        (f"{top}/{PYTHON_FOLDER}/{item.symbol}", path) for item, path in rows if item.symbol not in inside
     ]
+
+
+def _in_libraries(request: BuildRequest, plan: DataPlan, parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
+    """Give what lanes made with the first library that links its object, by path in a wheel."""
+    for file in plan.files:
+        taking = (part.output for part in parts if part.takes(file.unit))
+        library = next(taking, None)
+        if library is not None:
+            yield file.symbol, library.removeprefix(f"{python_folder(request)}/")
 
 
 def _embedded(request: BuildRequest, product: DataProduct, item: DataItem, header: str) -> EmbeddedFile:
@@ -214,9 +241,10 @@ def _embedded(request: BuildRequest, product: DataProduct, item: DataItem, heade
         version=str(entry.version) if entry and entry.version else "",
         declared=product.declared,
         payload=b"",
+        name=item.symbol,
     )
     text = accessor_source(item, assembled(item.symbol, record, product.path), header=header)
-    return EmbeddedFile(product=product, source=source, text=text)
+    return EmbeddedFile(product=product, source=source, text=text, symbol=item.symbol)
 
 
 def data_units(files: Iterable[EmbeddedFile], includes: tuple[str, ...]) -> tuple[Unit, ...]:

@@ -46,6 +46,7 @@ class Record:
         version: The toolkit or API version that the code asks of a driver, or empty.
         declared: True where the backend is not in the payload's bytes.
         payload: The code.
+        name: What an accessor calls the payload, so that it can be found in a file by name; or empty.
     """
 
     backend: str
@@ -56,9 +57,10 @@ class Record:
     floor: str = ""
     version: str = ""
     declared: bool = False
+    name: str = ""
 
     def __post_init__(self) -> None:
-        for name in _TEXTS:
+        for name in (*_TEXTS, "name"):
             value = getattr(self, name)
             if "\0" in value or len(value.encode()) > _TEXT_LIMIT:
                 raise ValueError(f"{name} of a record holds a zero byte or over {_TEXT_LIMIT} bytes")
@@ -79,9 +81,14 @@ class Embedded:
     size: str
 
 
+def _texts(value: Record) -> list[str]:
+    """Return the texts of a record; the name is the seventh, where it has one."""
+    return [getattr(value, name) for name in _TEXTS] + ([value.name] if value.name else [])
+
+
 def record(value: Record) -> bytes:
     """Return the bytes of a record; a zero byte always follows the payload."""
-    texts = b"".join(getattr(value, name).encode() + b"\0" for name in _TEXTS)
+    texts = b"".join(text.encode() + b"\0" for text in _texts(value))
     start = _align(_HEADER.size + len(texts))
     total = _align(start + len(value.payload) + 1)
     flags = DECLARED if value.declared else 0
@@ -103,7 +110,7 @@ def assembled(symbol: str, value: Record, path: str) -> str:
     if not _NAME.fullmatch(symbol):
         raise ValueError(f"{symbol!r} is no C identifier")
     flags = DECLARED if value.declared else 0
-    texts = [f".asciz {_string(getattr(value, name))}" for name in _TEXTS]
+    texts = [f".asciz {_string(text)}" for text in _texts(value)]
     ends = (f"{symbol}_stored", f"{symbol}_stored_end")
     lines = [
         ".balign 8",
@@ -187,12 +194,12 @@ def _read_one(data: memoryview, at: int) -> tuple[int, Record]:
 
 
 def _value(data: memoryview, at: int, flags: int, start: int, size: int) -> Record:
-    area = bytes(data[_HEADER.size : min(start, _HEADER.size + len(_TEXTS) * (_TEXT_LIMIT + 1))])
-    parts = area.split(b"\0", len(_TEXTS))
+    area = bytes(data[_HEADER.size : min(start, _HEADER.size + (len(_TEXTS) + 1) * (_TEXT_LIMIT + 1))])
+    parts = area.split(b"\0", len(_TEXTS) + 1)
     if len(parts) <= len(_TEXTS):
         raise ValueError(f"record at {at} has fewer than {len(_TEXTS)} texts")
     try:
-        texts = {name: part.decode() for name, part in zip(_TEXTS, parts, strict=False)}
+        texts = {name: part.decode() for name, part in zip((*_TEXTS, "name"), parts, strict=False)}
     except UnicodeDecodeError as error:
         raise ValueError(f"record at {at} has a text that is not UTF-8") from error
     payload = bytes(data[start : start + size])

@@ -188,6 +188,9 @@ assert bytes(myapp.class_txt()) == b"top"
 assert myapp.kernels.myapp_twice
 """
     tree = (built.root / found.path).parent
+    shaders = [built.root / built.folder / f"spirv/myapp/shaders/{name}/scale.comp.spv" for name in "ab"]
+    whole = b"".join(path.read_bytes() for path in sorted(tree.rglob("*")) if path.is_file())
+    assert [whole.count(shader.read_bytes()) for shader in shaders] == [1, 1], "a shader is shipped once"
     subprocess.run(
         [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(tree)!r})\n{code}"], check=True
     )

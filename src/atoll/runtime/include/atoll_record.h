@@ -14,8 +14,8 @@
 enum { ATOLL_RECORD_DECLARED = 1 }; /* flags: the backend is not in the payload's bytes but stated */
 
 /* The first 48 bytes. Six texts follow, UTF-8, each ended by one zero byte, in this order: backend,
- * arch, floor, version, entry, kind. Then zero bytes up to `payload`, the payload, and at least one
- * zero byte up to `total`. */
+ * arch, floor, version, entry, kind; a seventh may, the payload's name. Then zero bytes up to `payload`,
+ * the payload, and at least one zero byte up to `total`. */
 typedef struct atoll_record {
   char magic[8];          /* ATOLL_RECORD_MAGIC without its zero byte */
   uint32_t format;        /* ATOLL_RECORD_VERSION */
