@@ -1,20 +1,17 @@
 """Which actions make these targets? Manifest, set and lanes in; one graph out. Nothing is run or written.
 
 The order: select units, scan boundaries, ask the device lanes, join what they made into roots, generate
-headers and tables, ask the host lane, link. Words: a *part* is one linked file (:mod:`atoll.build.parts`).
+headers and tables, ask the host lane, link (:mod:`atoll.build.links`). Words: a *part* is one linked file
+(:mod:`atoll.build.parts`).
 """
 
 from __future__ import annotations
 
 import platform
 import sysconfig
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from importlib.metadata import version as installed_version
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from atoll.artifact import Fact
 from atoll.boundary import Interface
 from atoll.boundary.stored import python_imports
 from atoll.build.boundaries import (
@@ -28,12 +25,11 @@ from atoll.build.boundaries import (
 )
 from atoll.build.compdb import compile_commands
 from atoll.build.cxxmodules import add_cxx_module, imported, texts
-from atoll.build.datafiles import DataPlan, plan_data, python_data, side_copies
+from atoll.build.datafiles import plan_data, python_data, side_copies
 from atoll.build.inputs import plan_inputs
-from atoll.build.install import Library, install
 from atoll.build.laneplans import HOST, LaneRun, limited
-from atoll.build.libraries import find_libraries, link_args, resolved
-from atoll.build.linked import linked_targets, run_paths, uses
+from atoll.build.libraries import find_libraries
+from atoll.build.links import install_libraries, link
 from atoll.build.packagetree import package_actions
 from atoll.build.parts import (
     MODULE,
@@ -44,14 +40,12 @@ from atoll.build.parts import (
     is_program_registry,
     output_of,
     parts_of,
-    python_folder,
-    runtime_paths,
 )
-from atoll.build.programs import Declared, declared, joined, program_owners
+from atoll.build.programs import declared, joined, program_owners
 from atoll.build.programunits import add_sources, after_headers, check_taken
 from atoll.build.request import BuildRequest
+from atoll.build.resolution import resolution
 from atoll.build.roots import (
-    Generated,
     add_module,
     add_registry,
     add_root,
@@ -62,40 +56,13 @@ from atoll.build.roots import (
     root_header_path,
 )
 from atoll.build.units import lane_units, select_units
-from atoll.build.values import BuildPlan, Output
+from atoll.build.values import BuildPlan
+from atoll.build.work import Work, lane_actions, left_out
 from atoll.diagnostics import Diagnostic
 from atoll.errors import AtollError, BuildError, UnreadableError
 from atoll.graph import Action, Graph
-from atoll.manifest import Selection, Shape, Target, TargetKind
-from atoll.plugin import DataProduct, LinkRequest, ObjectProduct, RuntimeFolder, SourceProduct, Unit
-
-
-@dataclass(slots=True)
-class _Work:
-    """What is known so far of one build."""
-
-    request: BuildRequest
-    selection: Selection
-    boundaries: dict[str, Scanned]
-    lanes: LaneRun
-    units: dict[str, list[Unit]]
-    interfaces: dict[str, Interface] = field(default_factory=dict)
-    generated: Generated = field(default_factory=Generated)
-    data: DataPlan = field(default_factory=DataPlan)
-    parts: list[Part] = field(default_factory=list)
-    outputs: list[Output] = field(default_factory=list)
-    actions: list[Action] = field(default_factory=list)
-    roots: dict[str, dict[str, str]] = field(default_factory=dict)
-    declared: Declared = field(default_factory=Declared)
-    texts: tuple[str, ...] = ()
-
-    @property
-    def sources(self) -> tuple[SourceProduct, ...]:
-        return tuple(product for plan in self.lanes.plans.values() for product in plan.sources)
-
-    @property
-    def products(self) -> tuple[DataProduct, ...]:
-        return tuple(product for plan in self.lanes.plans.values() for product in plan.data)
+from atoll.manifest import Shape, Target, TargetKind
+from atoll.plugin import SourceProduct, Unit
 
 
 def plan(request: BuildRequest) -> BuildPlan:
@@ -108,7 +75,7 @@ def plan(request: BuildRequest) -> BuildPlan:
     selection = select_units(request)
     boundaries = scan_boundaries(request)
     units = lane_units(request, selection, boundaries)
-    work = _Work(request, selection, boundaries, LaneRun(request), units)
+    work = Work(request, selection, boundaries, LaneRun(request), units)
     work.lanes.packages = find_libraries(request.manifest, work.lanes)
     _device_units(work)
     _interfaces(work)
@@ -118,38 +85,39 @@ def plan(request: BuildRequest) -> BuildPlan:
     _cxx_modules(work)
     _compile_host(work)
     for part in work.parts:
-        _link(work, part)
-    _install(work)
+        link(work, part)
+    install_libraries(work)
     return _finish(work)
 
 
-def _device_units(work: _Work) -> None:
-    """Run the build program and ask the device lanes; neither's refusal hides the other's.
+def _device_units(work: Work) -> None:
+    """Run the build program and ask the device lanes; no refusal hides another one.
 
     Raises:
-        BuildError: With everything that refuses.
+        AtollError: What one of them refuses; a BuildError with everything where several do.
     """
-    faults: list[Diagnostic] = []
+    errors: list[AtollError] = []
     before = {lane: tuple(listed) for lane, listed in work.units.items()}
     try:
         _program(work)
     except AtollError as error:
-        faults += error.diagnostics
-    for lane in sorted(work.units if not faults else before):
-        if lane == HOST:
-            continue
-        try:
-            work.lanes.plan(lane, work.units[lane] if not faults else before[lane])
-        except AtollError as error:
-            if not faults:
-                raise
-            faults += error.diagnostics
-    faults += check_taken(work.units if not faults else before, _lane_actions(work))
-    if faults:
-        raise BuildError(*faults)
+        errors.append(error)
+    units = before if errors else work.units
+    for lane in sorted(units):
+        if lane != HOST:
+            try:
+                work.lanes.plan(lane, units[lane])
+            except AtollError as error:
+                errors.append(error)
+    answered = {lane: listed for lane, listed in units.items() if lane in (HOST, *work.lanes.plans)}
+    faults = check_taken(answered, lane_actions(work))
+    if len(errors) == 1 and not faults:
+        raise errors[0]
+    if errors or faults:
+        raise BuildError(*(item for error in errors for item in error.diagnostics), *faults)
 
 
-def _program(work: _Work) -> None:
+def _program(work: Work) -> None:
     """Run the build programs of the project and of its dependencies, each on its own units."""
     owners = program_owners(work.request)
     if not owners:
@@ -170,10 +138,6 @@ def _program(work: _Work) -> None:
     add_sources(work.request, work.declared, work.units, work.boundaries)
 
 
-def _lane_actions(work: _Work) -> list[Action]:
-    return [action for made in work.lanes.plans.values() for action in made.actions]
-
-
 def _check_any_target(request: BuildRequest) -> None:
     if not request.manifest.targets:
         raise BuildError(
@@ -186,7 +150,7 @@ def _check_any_target(request: BuildRequest) -> None:
         )
 
 
-def _interfaces(work: _Work) -> None:
+def _interfaces(work: Work) -> None:
     """Compare the roots of each boundary, generated entries included, and write its header."""
     made: dict[str, list[SourceProduct]] = {}
     for name in work.boundaries:
@@ -228,7 +192,7 @@ def _check_roots(scanned: Scanned, products: list[SourceProduct]) -> None:
         )
 
 
-def _data(work: _Work) -> None:
+def _data(work: Work) -> None:
     if not work.products and not work.request.manifest.data:
         return
     work.data = plan_data(work.request, work.products)
@@ -237,7 +201,7 @@ def _data(work: _Work) -> None:
     work.generated.units += work.data.units
 
 
-def _target(work: _Work, name: str, target: Target) -> None:
+def _target(work: Work, name: str, target: Target) -> None:
     interface = work.interfaces.get(target.boundary or "")
     if target.kind is TargetKind.PYTHON and interface is None:
         raise BuildError(
@@ -260,9 +224,9 @@ def _target(work: _Work, name: str, target: Target) -> None:
             check_declared(name, scanned)
         roots = entering_roots(scanned, everything, name)
         if scanned.table.shape is Shape.LINK:
-            check_link_shape(name, scanned, roots, everything, _left_out(work, name))
+            check_link_shape(name, scanned, roots, everything, left_out(work, name))
         else:
-            check_registry_shape(name, scanned, roots, _left_out(work, name))
+            check_registry_shape(name, scanned, roots, left_out(work, name))
     parts = parts_of(work.request, name, target, interface, roots)
     work.parts += parts
     for part in parts:
@@ -281,13 +245,13 @@ def _target(work: _Work, name: str, target: Target) -> None:
     work.outputs.append(output_of(work.request, name, target, tuple(made)))
 
 
-def _side_files(work: _Work, parts: tuple[Part, ...]) -> list[Action]:
+def _side_files(work: Work, parts: tuple[Part, ...]) -> list[Action]:
     """Return what brings side files beside the images of a target."""
     folders = dict.fromkeys(part.output.rpartition("/")[0] for part in parts if part.kind != "static")
     return [action for folder in folders for action in side_copies(work.data, folder)]
 
 
-def _join_sources(work: _Work, name: str, target: Target) -> None:
+def _join_sources(work: Work, name: str, target: Target) -> None:
     """Let the host lane compile what other lanes generated, into the root each of them names."""
     mine = [product for product in work.sources if product.unit.target == name]
     if mine and target.boundary is None:
@@ -323,7 +287,7 @@ def _join_sources(work: _Work, name: str, target: Target) -> None:
 
 
 def _fill(
-    work: _Work,
+    work: Work,
     part: Part,
     interface: Interface | None,
     roots: tuple[str, ...],
@@ -366,7 +330,7 @@ def _fill(
         add_module(work.request, work.generated, part, interface, Shape.LINK, _python_headers())
 
 
-def _only_declared(work: _Work, part: Part, root: str, driver: str) -> bool:
+def _only_declared(work: Work, part: Part, root: str, driver: str) -> bool:
     """Tell whether what a root holds for a driver's backend is source that says no device."""
     data = [item.declared for item in work.products if item.unit.root == root and item.backend == driver]
     text = [item.declared for item in work.sources if item.root == root and part.takes(item.unit)]
@@ -387,7 +351,7 @@ def _python_headers() -> str:
     return folder
 
 
-def _cxx_modules(work: _Work) -> None:
+def _cxx_modules(work: Work) -> None:
     """Give each target whose boundary some unit imports the unit of that boundary's module."""
     owners = {
         name: target.boundary
@@ -405,135 +369,17 @@ def _cxx_modules(work: _Work) -> None:
             add_cxx_module(work.request, work.generated, name, interface, shape)
 
 
-def _compile_host(work: _Work) -> None:
+def _compile_host(work: Work) -> None:
     units = [*work.units.get(HOST, ()), *work.generated.units]
     if units:
         work.lanes.plan(HOST, units)
 
 
-def _link(work: _Work, part: Part) -> None:
-    objects = _objects(work, part)
-    if not objects:
-        raise BuildError(
-            Diagnostic(
-                code="ATL0559",
-                message=f"nothing is linked into the target `{part.target}`",
-                notes=(f"file: {part.output}", *_left_out(work, part.target)),
-                hint="name sources that take part in this build",
-            )
-        )
-    used = uses(work.request.manifest, {item.target: item for item in work.parts}, part)
-    files = tuple(other.output for other in used)
-    taken = [objects, *(_objects(work, other) for other in used if other.kind == "static")]
-    folders = tuple(dict.fromkeys(folder for each in taken for folder in _runtime(work, each)))
-    _search(work, part, folders)
-    args = [
-        *part.args,
-        *_added(work, part, objects),
-        *run_paths(part, used),
-        *runtime_paths(work.request, part, folders),
-    ]
-    for other in used:
-        if other.kind == "static":
-            args += [*other.libraries, *_added(work, other, _objects(work, other))]
-    work.lanes.link(
-        LinkRequest(
-            request=work.lanes.lane_request(HOST),
-            kind=part.kind,
-            output=part.output,
-            inputs=(*dict.fromkeys(product.path for product in objects), *files),
-            args=tuple(args),
-            exports=part.exports,
-        )
-    )
-
-
-def _install(work: _Work) -> None:
-    """Lay out what other projects use of the libraries; a library's files are made with it."""
-    libraries = [part for part in work.parts if part.kind in ("static", "shared") and not part.root]
-    for part in libraries:
-        files, actions = install(work.request, _library(work, part))
-        work.generated.files |= files
-        work.actions += actions
-        made = tuple(path for action in actions for path in action.outputs)
-        work.outputs = [
-            replace(output, files=(*output.files, *made)) if output.target == part.target else output
-            for output in work.outputs
-        ]
-
-
-def _library(work: _Work, part: Part) -> Library:
-    target = work.request.manifest.targets[part.target]
-    objects = _objects(work, part)
-    scanned = work.boundaries.get(target.boundary or "")
-    words = (
-        *part.libraries,
-        *_lane_args(work, objects),
-        *work.generated.libraries.get(part.output, ()),
-    )
-    tools = work.lanes.host().describe(work.lanes.lane_request(HOST))
-    plain = all(product.unit.path.endswith(".c") for product in objects)
-    return Library(
-        part=part,
-        target=target,
-        header=header_path(work.request, scanned) if scanned is not None else "",
-        headers=work.selection.headers,
-        words=words,
-        packages=work.lanes.packages.get(part.target, ()),
-        uses=linked_targets(work.request.manifest).get(part.target, ()),
-        runtime="" if plain else tools.cxx_library.partition(" ")[0].removeprefix("lib"),
-    )
-
-
-def _objects(work: _Work, part: Part) -> list[ObjectProduct]:
-    return [
-        product for plan in work.lanes.plans.values() for product in plan.objects if part.takes(product.unit)
-    ]
-
-
-def _added(work: _Work, part: Part, objects: list[ObjectProduct]) -> tuple[str, ...]:
-    """Return what lanes and generated sources of a part need at its link."""
-    packages = () if part.root == MODULE else link_args(work.lanes.packages, part.target)
-    return (*packages, *_lane_args(work, objects), *work.generated.libraries.get(part.output, ()))
-
-
-def _lane_args(work: _Work, objects: list[ObjectProduct]) -> Iterator[str]:
-    for lane, made in sorted(work.lanes.plans.items()):
-        if lane != HOST and any(product in made.objects for product in objects):
-            yield from made.link_args
-
-
-def _search(work: _Work, part: Part, folders: tuple[RuntimeFolder, ...]) -> None:
-    """Say where a package finds here what another distribution brings where it is installed."""
-    paths = tuple(folder.path for folder in folders if folder.inside)
-    if part.output.startswith(f"{python_folder(work.request)}/") and paths:
-        work.outputs = [
-            replace(output, search=tuple(dict.fromkeys((*output.search, *paths))))
-            if output.target == part.target
-            else output
-            for output in work.outputs
-        ]
-
-
-def _runtime(work: _Work, objects: list[ObjectProduct]) -> Iterator[RuntimeFolder]:
-    for lane, made in sorted(work.lanes.plans.items()):
-        if lane != HOST and any(product in made.objects for product in objects):
-            yield from made.runtime
-
-
-def _left_out(work: _Work, target: str) -> Iterator[str]:
-    for left in work.selection.left_out:
-        if left.target == target:
-            yield f"left out: {left.glob} ({left.reason})"
-
-
-def _finish(work: _Work) -> BuildPlan:
+def _finish(work: Work) -> BuildPlan:
     request, lanes = work.request, work.lanes.plans
     owners = {product.path: product.unit.target for made in lanes.values() for product in made.objects}
-    lane_actions = after_headers(work.declared, _lane_actions(work), owners)
-    actions = tuple(
-        {action.name: action for action in (*limited(work.actions, None), *lane_actions)}.values()
-    )
+    of_lanes = after_headers(work.declared, lane_actions(work), owners)
+    actions = tuple({action.name: action for action in (*limited(work.actions, None), *of_lanes)}.values())
     makers = {output: action for action in actions for output in action.outputs}
     objects = [product for made in lanes.values() for product in made.objects]
     stated = [floor for made in lanes.values() for floor in made.floors]
@@ -544,7 +390,7 @@ def _finish(work: _Work) -> BuildPlan:
         graph=Graph(actions=actions),
         outputs=tuple(work.outputs),
         generated=work.generated.files,
-        resolution=_resolution(work, floors),
+        resolution=resolution(work, floors),
         commands=compile_commands(request.root, objects, makers, work.products),
         floors=floors,
         diagnostics=(
@@ -564,41 +410,3 @@ def _finish(work: _Work) -> BuildPlan:
             ],
         ),
     )
-
-
-def _said(found: Declared) -> dict[str, Any]:
-    """Return what a build program stated, where it stated something."""
-    rows = {"facts": [str(fact) for fact in found.facts], "probes": list(found.probes)}
-    return {"program": rows} if any(rows.values()) else {}
-
-
-def _resolution(work: _Work, floors: tuple[Fact, ...]) -> dict[str, Any]:
-    request = work.request
-    return {
-        "atoll": installed_version("atoll"),
-        "package": request.manifest.package.name,
-        "accel": request.accel.canonical(),
-        "accel_text": str(request.accel),
-        "accel_source": request.accel_source,
-        "profile": {
-            "name": request.profile_name,
-            "opt": request.profile.opt,
-            "debug": request.profile.debug,
-        },
-        "host": {"system": request.host, "machine": platform.machine()},
-        "lanes": work.lanes.resolution(),
-        "links": resolved(work.lanes.packages),
-        "floors": [str(floor) for floor in floors],
-        "roots": work.roots,
-        **_said(work.declared),
-        **(
-            {"dependencies": dict(request.packages.rows)}
-            if request.packages and request.packages.rows
-            else {}
-        ),
-        "targets": {output.target: output.path for output in work.outputs},
-        "left_out": [
-            {"target": left.target, "glob": left.glob, "reason": left.reason}
-            for left in work.selection.left_out
-        ],
-    }
