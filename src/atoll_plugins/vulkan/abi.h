@@ -113,6 +113,7 @@ typedef struct VkSpecializationInfo VkSpecializationInfo;
 #define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES 51
 #define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2 1000059001
 #define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES 1000196000
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES 1000094000
 #define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES 1000197000
 
 /* Feature structs are rows of VkBool32 that are asked for and handed back whole. */
@@ -140,6 +141,15 @@ typedef struct VkPhysicalDeviceFloatControlsProperties {
   void *pNext;
   VkBool32 values[17];
 } VkPhysicalDeviceFloatControlsProperties;
+
+typedef struct VkPhysicalDeviceSubgroupProperties {
+  VkStructureType sType;
+  void *pNext;
+  uint32_t subgroupSize;
+  VkFlags supportedStages;
+  VkFlags supportedOperations;
+  VkBool32 quadOperationsInAllStages;
+} VkPhysicalDeviceSubgroupProperties;
 
 typedef struct VkExtent3D {
   uint32_t width;

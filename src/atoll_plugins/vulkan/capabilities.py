@@ -18,11 +18,18 @@ _FIRST = {"StorageBuffer16BitAccess": 0}
 _SECOND = {"StorageBuffer8BitAccess": 2, "Int64Atomics": 5, "Float16": 7, "Int8": 8}
 # shaderSignedZeroInfNanPreserve of 32-bit floats, after two enumerations and the 16-bit one.
 _PRESERVE32 = 3
+# VkSubgroupFeatureFlagBits.
+_SUBGROUPS = {
+    "GroupNonUniform": 1,
+    "GroupNonUniformVote": 2,
+    "GroupNonUniformArithmetic": 4,
+    "GroupNonUniformShuffle": 16,
+}
 
 
 def capabilities(vk: Table, handle: Any) -> str:
     """Return the capabilities as words of one fact: those it has, ``!NAME`` for those it lacks, and ``…``."""
-    has = {"Shader": True, **_features(vk, handle), "SignedZeroInfNanPreserve": _preserves(vk, handle)}
+    has = {"Shader": True, **_features(vk, handle), **_properties(vk, handle)}
     return " ".join([*(name if present else f"!{name}" for name, present in has.items()), "…"])
 
 
@@ -41,11 +48,16 @@ def _features(vk: Table, handle: Any) -> dict[str, bool]:
     return {name: bool(values[at]) for table, values in rows for name, at in table.items()}
 
 
-def _preserves(vk: Table, handle: Any) -> bool:
+def _properties(vk: Table, handle: Any) -> dict[str, bool]:
+    groups = vk.ffi.new("VkPhysicalDeviceSubgroupProperties *")
+    groups.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES
     controls = vk.ffi.new("VkPhysicalDeviceFloatControlsProperties *")
     controls.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES
+    controls.pNext = groups
     more = vk.ffi.new("VkPhysicalDeviceProperties2 *")
     more.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2
     more.pNext = controls
     vk.vkGetPhysicalDeviceProperties2(handle, more)
-    return bool(controls.values[_PRESERVE32])
+    at_once = groups.supportedOperations if groups.supportedStages & vk.VK_SHADER_STAGE_COMPUTE_BIT else 0
+    has = {name: bool(at_once & bit) for name, bit in _SUBGROUPS.items()}
+    return {**has, "SignedZeroInfNanPreserve": bool(controls.values[_PRESERVE32])}

@@ -182,6 +182,10 @@ class VulkanDevice:
         if bindings > most:
             reason = f"it takes {bindings} buffers, the device binds {most}"
             raise faults.code_refused(code.entry, self.info.name, reason)
+        shared, room = code.layout.shared_bytes, self._properties.limits.maxComputeSharedMemorySize
+        if shared > room:
+            reason = f"it takes {shared} bytes of shared memory, the device has {room}"
+            raise faults.code_refused(code.entry, self.info.name, reason)
         with self._using():
             try:
                 pipeline = self._maker.pipeline(code.code, code.entry, bindings, push)

@@ -34,6 +34,29 @@ static struct {
 #undef X
 } vk;
 
+/* What SPIR-V may require, in the order of the names, and where a device says that it has it: 0 core features,
+ * 1 and 2 those of Vulkan 1.1 and 1.2, 3 float controls, 4 a bit of the sub-group's operations.
+ * capabilities.py is the same. */
+static const struct {
+  const char *name;
+  uint32_t number, where, at;
+} vk_capabilities[] = {
+    {"Float16", 9, 2, 7},
+    {"Float64", 10, 0, 39},
+    {"GroupNonUniform", 61, 4, 1},
+    {"GroupNonUniformArithmetic", 63, 4, 4},
+    {"GroupNonUniformShuffle", 65, 4, 16},
+    {"GroupNonUniformVote", 62, 4, 2},
+    {"Int16", 22, 0, 41},
+    {"Int64", 11, 0, 40},
+    {"Int64Atomics", 12, 2, 5},
+    {"Int8", 39, 2, 8},
+    {"SignedZeroInfNanPreserve", 4466, 3, 3},
+    {"StorageBuffer16BitAccess", 4433, 1, 0},
+    {"StorageBuffer8BitAccess", 4448, 2, 2},
+};
+enum { VK_CAPABILITIES = sizeof vk_capabilities / sizeof vk_capabilities[0] };
+
 typedef struct vk_loaded {
   VkDescriptorSetLayout set_layout;
   VkPipelineLayout layout;
@@ -49,6 +72,7 @@ static struct {
   pthread_mutex_t lock;
   int chosen, open, lost;
   pid_t process;
+  uint32_t lacking; /* bit k: it says that it lacks vk_capabilities[k] */
   VkInstance instance;
   VkPhysicalDevice physical;
   VkPhysicalDeviceProperties properties;
@@ -181,6 +205,24 @@ static int vk_choose(atoll_text *reason) {
 
 /* ---- opening it ---- */
 
+/* Note what the device says that it lacks; a device of before Vulkan 1.2 is asked nothing and says nothing. */
+static void vk_note_lacking(const VkPhysicalDeviceFeatures2 *features, const VkPhysicalDeviceVulkan11Features *first,
+                            const VkPhysicalDeviceVulkan12Features *second) {
+  VkPhysicalDeviceSubgroupProperties groups = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+  VkPhysicalDeviceFloatControlsProperties controls = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES, .pNext = &groups};
+  VkPhysicalDeviceProperties2 more = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &controls};
+  const VkBool32 *tables[] = {features->features.values, first->values, second->values, controls.values};
+  vk_state.lacking = 0;
+  vk.vkGetPhysicalDeviceProperties2(vk_state.physical, &more);
+  if (!(groups.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT)) groups.supportedOperations = 0;
+  for (uint32_t k = 0; k < VK_CAPABILITIES; k++) {
+    uint32_t where = vk_capabilities[k].where, at = vk_capabilities[k].at;
+    int has = where == 4 ? (groups.supportedOperations & at) != 0 : tables[where][at] != 0;
+    vk_state.lacking |= (uint32_t)!has << k;
+  }
+}
+
 static int vk_device(uint32_t family, atoll_text *reason) {
   float priority = 1.0f;
   VkPhysicalDeviceVulkan12Features features12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
@@ -195,8 +237,10 @@ static int vk_device(uint32_t family, atoll_text *reason) {
                                .pNext = &features,
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queue};
-  if (vk_state.properties.apiVersion >= ((1u << 22) | (2u << 12))) features.pNext = &features11;
+  const int tells = vk_state.properties.apiVersion >= ((1u << 22) | (2u << 12));
+  if (tells) features.pNext = &features11;
   vk.vkGetPhysicalDeviceFeatures2(vk_state.physical, &features);
+  if (tells) vk_note_lacking(&features, &features11, &features12);
   features.features.values[0] = 0; /* robustBufferAccess costs time and hides faults */
   VK_TRY(vk.vkCreateDevice(vk_state.physical, &create, NULL, &vk_state.device), "vkCreateDevice");
   vk.vkGetDeviceQueue(vk_state.device, family, 0, &vk_state.queue);
@@ -270,10 +314,61 @@ static int vk_local_size(const atoll_code *code, const char *entry, uint32_t siz
   return entry_id != 0 ? 0 : -1;
 }
 
+/* The capabilities that the code requires and the device says that it lacks: how many, and a sentence. */
+static uint32_t vk_lacked(const atoll_code *code, char *out, size_t capacity) {
+  const uint32_t *words = code->data;
+  uint32_t asked = 0, count = 0;
+  size_t used = 0;
+  for (uint64_t at = 5; at + 1 < code->bytes / 4 && (words[at] & 0xffff) == 17 && words[at] >> 16 == 2; at += 2)
+    for (uint32_t k = 0; k < VK_CAPABILITIES; k++)
+      if (vk_capabilities[k].number == words[at + 1]) asked |= 1u << k;
+  for (uint32_t k = 0; k < VK_CAPABILITIES; k++)
+    if ((asked & vk_state.lacking) >> k & 1) {
+      int more = snprintf(out + used, capacity - used, "%sit requires spirv.capability = %s", count++ ? ", " : "",
+                          vk_capabilities[k].name);
+      if (more < 0 || used + (size_t)more >= capacity) break;
+      used += (size_t)more;
+    }
+  return count;
+}
+
+/* Bytes of the work-group's memory that SPIR-V declares; 0 where that cannot be read. Sizes by id. */
+static uint64_t vk_shared_bytes(const atoll_code *code) {
+  const uint32_t *words = code->data, bound = words[3];
+  uint64_t count = code->bytes / 4, total = 0, length;
+  uint64_t *sizes = bound < (1u << 22) ? calloc(bound + 1, sizeof *sizes) : NULL;
+  for (uint64_t at = 5; sizes != NULL && at < count; at += length) {
+    const uint32_t *operands = &words[at + 1], opcode = words[at] & 0xffff;
+    uint32_t most = 0, given;
+    length = words[at] >> 16;
+    if (length == 0 || at + length > count) break;
+    given = (uint32_t)length - 1;
+    if (opcode == 54) break; /* OpFunction: declarations are over */
+    for (uint32_t k = 0; k < given && k < 2; k++) most = operands[k] > most ? operands[k] : most;
+    if (opcode == 20 && given >= 1 && operands[0] < bound) sizes[operands[0]] = 4;                     /* bool */
+    if ((opcode == 21 || opcode == 22) && given >= 2 && operands[0] < bound) sizes[operands[0]] = operands[1] / 8;
+    if ((opcode == 23 || opcode == 24) && given >= 3 && most < bound)                            /* vector, matrix */
+      sizes[operands[0]] = (sizes[operands[1]] & UINT32_MAX) * operands[2];
+    if (opcode == 43 && given >= 3 && most < bound) sizes[operands[1]] = operands[2]; /* a constant's value */
+    if (opcode == 28 && given >= 3 && most < bound && operands[2] < bound)
+      sizes[operands[0]] = (sizes[operands[1]] & UINT32_MAX) * (sizes[operands[2]] & UINT32_MAX); /* array */
+    if (opcode == 30 && given >= 1 && operands[0] < bound)                                           /* struct */
+      for (uint32_t k = 1; k < given; k++) sizes[operands[0]] += operands[k] < bound ? sizes[operands[k]] : 0;
+    if (opcode == 32 && given >= 3 && operands[0] < bound && operands[2] < bound)
+      sizes[operands[0]] = sizes[operands[2]]; /* a pointer: what it points to */
+    if (opcode == 59 && given >= 3 && operands[0] < bound && operands[2] == 4) total += sizes[operands[0]];
+  }
+  free(sizes);
+  return total;
+}
+
 static int vk_check(const atoll_launch *launch, const atoll_code *code, atoll_text *reason) {
   const VkPhysicalDeviceLimits *limits = &vk_state.properties.limits;
   const char *name = vk_state.facts.name;
-  uint32_t size[3], buffers = atoll_count(launch, ATOLL_BUFFER);
+  const uint32_t *most = limits->maxComputeWorkGroupCount;
+  uint32_t size[3], bindings = atoll_count(launch, ATOLL_BUFFER) + (atoll_pack(launch, NULL) > VK_PUSH_BYTES);
+  uint64_t shared;
+  char lacked[512];
   int found;
   if (code->bytes < 20 || code->bytes % 4 || ((const uint32_t *)code->data)[0] != 0x07230203)
     return atoll_say(reason, "the code of %s is not SPIR-V", launch->entry);
@@ -283,13 +378,19 @@ static int vk_check(const atoll_launch *launch, const atoll_code *code, atoll_te
     return atoll_say(reason, "the code of %s fixes groups of %u x %u x %u, the launch says %u x %u x %u",
                      launch->entry, size[0], size[1], size[2], launch->group[0], launch->group[1],
                      launch->group[2]);
-  if (buffers + 1 > limits->maxPerStageDescriptorStorageBuffers)
-    return atoll_say(reason, "%s takes %u buffers, %s binds %u", launch->entry, buffers, name,
-                     limits->maxPerStageDescriptorStorageBuffers);
+  if (vk_lacked(code, lacked, sizeof lacked))
+    return atoll_say(reason, "%s refuses the code of `%s`: %s", name, launch->entry, lacked);
+  shared = vk_shared_bytes(code);
+  if (shared > limits->maxComputeSharedMemorySize)
+    return atoll_say(reason, "%s refuses the code of `%s`: it takes %llu bytes of shared memory, the device has %u",
+                     name, launch->entry, (unsigned long long)shared, limits->maxComputeSharedMemorySize);
+  if (bindings > limits->maxPerStageDescriptorStorageBuffers)
+    return atoll_say(reason, "%s refuses the code of `%s`: it takes %u buffers, the device binds %u", name,
+                     launch->entry, bindings, limits->maxPerStageDescriptorStorageBuffers);
   for (int d = 0; d < 3; d++)
-    if (launch->groups[d] > limits->maxComputeWorkGroupCount[d])
-      return atoll_say(reason, "%u groups in dimension %d, %s runs %u", launch->groups[d], d, name,
-                       limits->maxComputeWorkGroupCount[d]);
+    if (launch->groups[d] > most[d])
+      return atoll_say(reason, "too many groups for %s; asked for: (%u, %u, %u), possible: at most (%u, %u, %u)", name,
+                       launch->groups[0], launch->groups[1], launch->groups[2], most[0], most[1], most[2]);
   for (uint32_t k = 0; k < launch->arg_count; k++)
     if (launch->args[k].kind == ATOLL_BUFFER && launch->args[k].bytes > limits->maxStorageBufferRange)
       return atoll_say(reason, "argument %u has %llu bytes, a storage buffer on %s holds %u", (unsigned)k,

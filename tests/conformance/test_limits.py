@@ -1,0 +1,111 @@
+"""What Vulkan leaves undefined is refused before: in C in the words of the driver in Python."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from atoll.errors import AtollError
+from atoll.plugin import Emitted
+from atoll.runtime import Device
+from conformance import programs
+from conformance.driver_kernels import GLSL_TEXT, code, driver, needs_device, spirv
+
+GROUPS = (1, 70000, 1)
+# A capability that every device here has, and a launcher that thinks otherwise.
+LACKS_INT64 = ("(uint32_t)!has << k", "(uint32_t)!(has && vk_capabilities[k].number != 11) << k")
+
+
+def opened() -> Device:
+    found = driver("vulkan")
+    needs_device(found)
+    return Device(found.open(0))
+
+
+def in_c(
+    code: Emitted, folder: Path, groups: tuple[int, ...] = (1, 1, 1), edit: tuple[str, str] = ("", "")
+) -> str:
+    found = driver("vulkan")
+    program = programs.program(
+        found, folder, programs.launcher_object(found, folder, edit=edit), main="limits_main.c"
+    )
+    path = folder / "code"
+    path.write_bytes(code.code)
+    return programs.run(program, path, *map(str, groups), env={**os.environ}).rstrip("\n")
+
+
+def in_python(
+    device: Device, code: Emitted, groups: tuple[int, ...] = (1, 1, 1)
+) -> tuple[str, tuple[str, ...]]:
+    """Return what a launch refuses with: the message and the notes."""
+    x, out = np.ones(4, np.float32), np.zeros(4, np.float32)
+    with pytest.raises(AtollError) as caught:
+        device.run(code, groups, (64,), {"x": x, "y": x, "out": out, "a": 2.0, "n": 4})
+    (said,) = caught.value.diagnostics
+    return said.message, said.notes
+
+
+def with_capability(made: Emitted, number: int) -> Emitted:
+    """Return SPIR-V that requires one more capability."""
+    words = np.frombuffer(made.code, np.uint32)
+    more = np.array([2 << 16 | 17, number], np.uint32)
+    return replace(made, code=np.concatenate([words[:5], more, words[5:]]).tobytes())
+
+
+def test_a_missing_capability_is_named(tmp_path: Path) -> None:
+    device = opened()
+    made = with_capability(code("vulkan", tmp_path), 11)
+    assert in_c(made, tmp_path).startswith(("3 ", "12 "))
+    said = in_c(made, tmp_path, edit=LACKS_INT64)
+    assert said == f"{device.name} refuses the code of `saxpy`: it requires spirv.capability = Int64"
+
+
+def test_the_launcher_and_the_driver_know_the_same_capabilities() -> None:
+    """The device's facts of Python against the launcher's table."""
+    from atoll_plugins.spirv.opcodes import Capability
+    from atoll_plugins.vulkan import capabilities
+
+    text = (Path(capabilities.__file__).parent / "launcher.c").read_text()
+    core = {name: (0, at) for name, at in capabilities._CORE.items()}
+    rows = core | {name: (1, at) for name, at in capabilities._FIRST.items()}
+    rows |= {name: (2, at) for name, at in capabilities._SECOND.items()}
+    rows |= {"SignedZeroInfNanPreserve": (3, capabilities._PRESERVE32)}
+    rows |= {name: (4, bit) for name, bit in capabilities._SUBGROUPS.items()}
+    for name, (where, at) in rows.items():
+        assert f'{{"{name}", {Capability[name].value}, {where}, {at}}}' in text, name
+    assert {item.name for item in Capability} == rows.keys() | {"Shader"}
+
+
+def test_too_much_shared_memory_is_refused_in_the_words_of_the_driver(tmp_path: Path) -> None:
+    device = opened()
+    most = device.info.limits["shared_bytes"]
+    head = f"shared mat4 tile[{most // 64 + 1}];\nvoid main() {{\n tile[0] = mat4(1);"
+    large = GLSL_TEXT.replace("void main() {", head)
+    assert large != GLSL_TEXT
+    made = code("vulkan", tmp_path)
+    size = (most // 64 + 1) * 64
+    made = replace(made, code=spirv(tmp_path, large), layout=replace(made.layout, shared_bytes=size))
+    message, notes = in_python(device, made)
+    assert message == f"{device.name} refuses the code of `saxpy`"
+    assert notes == (f"it takes {size} bytes of shared memory, the device has {most}",)
+    assert in_c(made, tmp_path) == f"{message}: {notes[0]}"
+
+
+def test_too_many_groups_are_refused_in_the_words_of_the_driver(tmp_path: Path) -> None:
+    device = opened()
+    made = code("vulkan", tmp_path)
+    message, notes = in_python(device, made, GROUPS)
+    assert message == f"too many groups for {device.name}"
+    assert in_c(made, tmp_path, GROUPS) == "; ".join([message, ", ".join(notes)])
+    assert in_c(made, tmp_path, (1, 2, 1)) == "12 24 36 48"
+
+
+def test_a_launcher_that_counts_no_groups_is_seen(tmp_path: Path) -> None:
+    """Plant a fault: the limit is not compared. Vulkan says nothing; what runs is undefined."""
+    opened()
+    edit = ("if (launch->groups[d] > most[d])", "if (launch->groups[d] > most[d] && 0)")
+    assert not in_c(code("vulkan", tmp_path), tmp_path, GROUPS, edit).startswith("too many groups")
