@@ -1,0 +1,90 @@
+"""Over a hundred crafted files: none hangs, raises, grows, writes outside, or drives a terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from atoll.cli import main
+from atoll.diagnostics import codes
+from atoll.errors import UnreadableError
+from atoll.packaging import Limits, Report, report
+from atoll.packaging.picture import page
+from atoll.packaging.walk import walk_path
+from atoll.plugin import registry
+from unit.packaging.hostile import corpus
+
+CORPUS = corpus()
+LIMITS = Limits(seconds=30, processor_seconds=20, memory=256 << 20, file=256 << 20)
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]")
+SAMPLE = 10
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    for name, data in CORPUS.items():
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def below(folder: Path) -> dict[Path, int]:
+    return {path: path.stat().st_size for path in folder.parent.rglob("*") if path.is_file()}
+
+
+def test_each_gives_an_answer_or_a_diagnostic(folder: Path, tell: Callable[[str], None]) -> None:
+    """All of them through the readers as installed, in this process: any error of a reader is a failure."""
+    assert len(CORPUS) > 150
+    readers = tuple(registry().readers.values())
+    before, refused, longest = below(folder), 0, (0.0, "")
+    for name in CORPUS:
+        start = time.process_time()
+        found = walk_path(folder / name, name, readers, LIMITS)
+        longest = max(longest, (time.process_time() - start, name))
+        refused += bool(found.measured.unread)
+        broken = [item for item in found.diagnostics if item.code == "ATL0454"]
+        assert not broken, f"{name}: {broken[0].notes}"
+        assert all(item.code in codes() for item in found.diagnostics)
+        unknown = found.measured.accel is None
+        assert unknown == bool(found.measured.unread), name
+    tell(f"{len(CORPUS)} files, {refused} refused; the longest took {longest[0]:.2f} s: {longest[1]}")
+    assert refused > 100
+    assert longest[0] < 5
+    assert below(folder) == before, "a file was written or changed"
+
+
+def test_in_the_child_under_limits(folder: Path, whole: bool, tell: Callable[[str], None]) -> None:
+    """A seeded sample, or all, through the child; a file is refused or measured, never a broken child."""
+    names = sorted(CORPUS) if whole else sorted(CORPUS)[:: len(CORPUS) // SAMPLE]
+    before = below(folder)
+    for name in names:
+        found = _measured(folder / name)
+        if isinstance(found, Report):
+            assert CONTROL.sub("", page([found])) == page([found])
+        else:
+            assert [item.code for item in found.diagnostics if item.code == "ATL0451"] == [], name
+    tell(f"{len(names)} of {len(CORPUS)} files through the child")
+    assert below(folder) == before
+
+
+def _measured(path: Path) -> Report | UnreadableError:
+    try:
+        return report(path, LIMITS)
+    except UnreadableError as error:
+        return error
+
+
+def test_nothing_that_is_printed_drives_a_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [name for name in CORPUS if "escape" in name]
+    assert len(names) >= 4
+    with pytest.raises(SystemExit):
+        main(["measure", "-v", *(os.fspath(folder / name) for name in names)])
+    said = capsys.readouterr()
+    assert not CONTROL.search(said.out), repr(CONTROL.search(said.out))
+    assert not CONTROL.search(said.err), repr(CONTROL.search(said.err))
+    assert "Traceback" not in said.err
