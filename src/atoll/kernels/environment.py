@@ -1,7 +1,8 @@
 """What does a name mean to a kernel? Closure cells, then globals, then builtins, at compile time.
 
-Numbers that a kernel captures are remembered with their values; the launch asks again and compiles
-anew where one changed, so a kernel never runs with a value that Python would not have seen.
+Numbers that a kernel captures are remembered with their values, device functions and structs by what they
+are; the launch asks again and compiles anew where one changed (a notebook's cell that is run again defines a
+function anew), so a kernel never runs with what Python would not have seen.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def resolve(function: types.FunctionType, name: str) -> Any:
 
 @dataclass(slots=True)
 class Captures:
-    """Which captured numbers a compiled kernel holds."""
+    """Which captured numbers, device functions and structs a compiled kernel holds."""
 
     names: dict[tuple[types.FunctionType, tuple[str, ...]], Any] = field(default_factory=dict)
 
@@ -44,7 +45,7 @@ class Captures:
         self.names[function, path] = value
 
     def current(self) -> bool:
-        """Tell whether every captured number is still what it was, type and value."""
+        """Tell whether each is still what it was: a number by type and value, the rest itself."""
         return all(_same(value, _follow(*key)) for key, value in self.names.items())
 
 
@@ -56,4 +57,7 @@ def _follow(function: types.FunctionType, path: tuple[str, ...]) -> Any:
 
 
 def _same(old: Any, new: Any) -> bool:
-    return type(old) is type(new) and (old is new or repr(old) == repr(new))
+    if old is new:
+        return True
+    number = isinstance(old, bool | int | float) or not callable(old)
+    return number and type(old) is type(new) and repr(old) == repr(new)

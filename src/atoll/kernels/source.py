@@ -10,6 +10,7 @@ import ast
 import linecache
 import types
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import CompileError
@@ -73,6 +74,8 @@ def find(function: types.FunctionType) -> Function:
             first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])
             if first == code.co_firstlineno and getattr(node, "name", "<lambda>") == code.co_name:
                 if isinstance(node, ast.FunctionDef):
+                    if not is_from(code, node):
+                        raise _missing(function, "another text stands under its file's name now")
                     return Function(function, node, source)
                 raise CompileError(
                     Diagnostic(
@@ -82,6 +85,35 @@ def find(function: types.FunctionType) -> Function:
                     )
                 )
     raise _missing(function, "its file changed since it was imported")
+
+
+def is_from(code: types.CodeType, node: ast.FunctionDef) -> bool:
+    """Tell whether a function of a notebook or an interpreter is the one that its source spells.
+
+    Their sources have names and no files, and a name may be used again. What a file spells is not asked:
+    hooks of import change code, and an `assert` is changed by pytest.
+    """
+    if Path(code.co_filename).exists() or any(isinstance(item, ast.Assert) for item in ast.walk(node)):
+        return True
+    names = [item.arg for item in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    given, around = ", ".join(names), ", ".join(code.co_freevars)
+    itself = "pass" if node.name in code.co_freevars else f"global {node.name}"
+    tree = ast.parse(f"def _({around}):\n  {itself}\n  def {node.name}({given}): pass")
+    tree.body[0].body[1].body = node.body  # type: ignore[attr-defined]
+    made = compile(tree, code.co_filename, "exec", dont_inherit=True)
+    found = next(item for item in made.co_consts if isinstance(item, types.CodeType))
+    found = next(item for item in found.co_consts if isinstance(item, types.CodeType))
+    return (found.co_names, _plain(found), found.co_varnames) == (
+        code.co_names,
+        _plain(code),
+        code.co_varnames,
+    )
+
+
+def _plain(code: types.CodeType) -> tuple[tuple[str, str], ...]:
+    """Return the constants of a function's code, but for the code inside it."""
+    listed = (item for item in code.co_consts if not isinstance(item, types.CodeType))
+    return tuple((type(item).__name__, repr(item)) for item in listed)
 
 
 def _tree(source: Source, function: types.FunctionType) -> ast.Module:

@@ -7,6 +7,7 @@ import math
 
 from atoll.ir import BOOL, I64, ops
 from atoll.ir import nodes as n
+from atoll.kernels.definition import DeviceFunction
 from atoll.kernels.environment import MISSING, resolve
 from atoll.kernels.front.expressions import HANDLERS, lower
 from atoll.kernels.front.state import LocalBinding, State, StructBinding
@@ -23,6 +24,7 @@ from atoll.kernels.front.values import (
 )
 from atoll.kernels.generics import is_variable
 from atoll.kernels.scalars import Typed
+from atoll.kernels.structs import struct_of
 
 
 def _constant(state: State, node: ast.Constant) -> Value:
@@ -93,6 +95,8 @@ def _global(state: State, node: ast.AST, found: object, path: tuple[str, ...]) -
             node,
             hint="pass it as an argument",
         )
+    if isinstance(found, DeviceFunction) or struct_of(found) is not None:
+        state.captures.record(state.frame.function.function, path, found)
     return Opaque(found, path)
 
 
