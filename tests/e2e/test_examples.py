@@ -73,6 +73,7 @@ RUN["kernels_in_cpp"] = RUN["saxpy/run_time"]
 ELSEWHERE = {
     "thread": ("it becomes a wheel", "test_thread.py"),
     "python_package": ("pip installs it", "test_pep517.py"),
+    "boundary": ("it has four programs", "test_boundary_rungs.py"),
     "real/ggml_scale": (FETCHED, "test_real_shader.py"),
     "real/ggml_shaders": (FETCHED, "test_ggml_shaders.py"),
 }

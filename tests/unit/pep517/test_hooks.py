@@ -12,6 +12,7 @@ from atoll.packaging.project import Stated, project_metadata
 from atoll.pep517.editable import finder_text
 from atoll.pep517.sdist import project_files, write_sdist
 from atoll.pep517.settings import Settings, from_data, opened, read_settings
+from atoll.plugin.templates import template
 from unit.boundary.kit import write
 
 MANIFEST = '[package]\nname = "Demo.Pkg"\nversion = "1.0"\nlicense = "MIT"\ndescription = "A demo."\n'
@@ -161,3 +162,10 @@ def test_the_finder_is_right_python_whatever_the_folder_is_called(tmp_path: Path
     text = finder_text(tmp_path / "a \"b\" 'c' \\n", ("demo",), Settings(accel="vulkan1.2"))
     compile(text, "finder", "exec")
     assert "@" not in text
+
+
+def test_a_new_python_package_names_the_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = write(tmp_path / "first", dict(template("python-package", "first")))
+    assert 'build-backend = "atoll.pep517"' in (project / "pyproject.toml").read_text()
+    monkeypatch.chdir(project)
+    assert pep517.prepare_metadata_for_build_wheel(str(tmp_path / "out")) == "first-0.1.0.dist-info"
