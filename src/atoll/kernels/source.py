@@ -93,7 +93,9 @@ def is_from(code: types.CodeType, node: ast.FunctionDef) -> bool:
     Their sources have names and no files, and a name may be used again. What a file spells is not asked:
     hooks of import change code, and an `assert` is changed by pytest.
     """
-    if Path(code.co_filename).exists() or any(isinstance(item, ast.Assert) for item in ast.walk(node)):
+    others = node.args.vararg or node.args.kwarg  # refused with words of their own
+    asserts = any(isinstance(item, ast.Assert) for item in ast.walk(node))
+    if others or asserts or Path(code.co_filename).exists():
         return True
     names = [item.arg for item in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
     given, around = ", ".join(names), ", ".join(code.co_freevars)
