@@ -113,6 +113,19 @@ def test_an_environment_that_the_shader_compiler_does_not_know(tmp_path: Path) -
     check("ATL0511_environment", tmp_path, case)
 
 
+def test_an_extension_that_no_shader_compiler_has(tmp_path: Path) -> None:
+    found = find_program("glslc", ENVIRONMENT) or find_program("glslangValidator", ENVIRONMENT)
+    if found is None:
+        pytest.skip("no shader compiler on this machine")
+    made = asked(tmp_path, "a.comp", VULKAN)
+    (tmp_path / "a.comp").write_text("#version 450\n#extension GL_NOT_one : require\nvoid main() {}\n")
+    environment = {**ENVIRONMENT, "ATOLL_CACHE": str(tmp_path / "cache")}
+    tool = SpirvLane().plan(asked(tmp_path / "other", "a.comp", VULKAN)).tools[0]
+    masks = {f"{found.name} {tool.version} at {found}": "COMPILER"}
+    changed = dataclasses.replace(made, environment=environment)
+    check("ATL0531_extension", tmp_path, lambda _: SpirvLane().plan(changed), masks)
+
+
 def test_an_arch_that_the_toolkit_refuses(tmp_path: Path, cuda_payload: PayloadRoot) -> None:
     entry = dataclasses.replace(CUDA, archs=("sm_50",))
     tools = {cuda_payload.payload.name: cuda_payload}

@@ -71,7 +71,13 @@ def payload_program(root: Path) -> Path:
 
 def on_host(environment: Mapping[str, str]) -> Path | None:
     """Return the compiler on PATH: glslc, which takes `#include` as it is, else glslangValidator."""
-    return find_program("glslc", environment) or find_program("glslangValidator", environment)
+    return next(iter(on_path(environment)), None)
+
+
+def on_path(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return every compiler on PATH, the preferred one first."""
+    found = (find_program(name, environment) for name in ("glslc", "glslangValidator"))
+    return tuple(path for path in found if path is not None)
 
 
 def read_compiler(path: Path, environment: Mapping[str, str]) -> GlslCompiler | None:

@@ -20,6 +20,7 @@ from atoll.plugin.tools import argument, find_program, fingerprint, output_path
 from atoll.store import Payload
 from atoll_plugins.formats.vulkan_rules import VulkanRules
 from atoll_plugins.spirv.compilers import PAYLOAD, GlslCompiler, on_host, read_compiler, read_payload
+from atoll_plugins.spirv.extensions import check_extensions
 from atoll_plugins.spirv.tame import folder_of, tamed
 
 OPTIONS = ("compiler", "version", "flags")
@@ -59,8 +60,8 @@ class SpirvLane:
         """Return one module for each shader.
 
         Raises:
-            LaneError: For a name without a stage, a compiler that is not there, and an environment that
-                it does not know.
+            LaneError: For a name without a stage, a compiler that is not there, and an environment or an
+                extension that it does not have.
         """
         check_options(self.name, request, OPTIONS)
         if not request.units:
@@ -68,6 +69,7 @@ class SpirvLane:
         _refuse_stageless(request)
         compiler, why = _compiler(request)
         _check_versions(request, compiler)
+        readers = check_extensions(request, compiler)
         key = f"{fingerprint(compiler.programs)} {compiler.digest}"
         built = [_compile(request, unit, compiler, key) for unit in request.units]
         copies = [
@@ -81,7 +83,7 @@ class SpirvLane:
                     name="shader compiler", path=str(compiler.path), version=compiler.version, why=why
                 ),
             ),
-            planner_inputs=tuple(str(path) for path in compiler.programs),
+            planner_inputs=(*(str(path) for path in compiler.programs), *readers),
         )
 
     def status(self, environment: Mapping[str, str], stored: frozenset[str]) -> LaneStatus:

@@ -126,4 +126,10 @@ CODES = {
         "runtime. What went wrong first stands in the notes. Where the project names no compiler, the "
         "toolkit's own is taken instead and the reason is said.",
     ),
+    "ATL0531": CodeInfo(
+        "an extension that the shader compiler does not have",
+        "A shader requires an extension of its language before any condition. Which ones a compiler has is a "
+        "property of how it was built, so it was asked, once for each compiler. Others on PATH that have it "
+        "are named.",
+    ),
 }
