@@ -3,7 +3,7 @@
 It holds headers, the libraries, and how CMake and pkg-config use them, and is `install/` in the build
 folder, one for all libraries of the project. Words: a *library* is a target of kind ``static`` or
 ``shared``; what an archive *needs* is what its users must link with it. An archive that a lane needs from a
-folder of its own is *brought along*.
+folder of its own is *brought along*; side files lie beside the libraries that map them.
 
 Headers are the boundary's and those that the target's `sources` name. Module interfaces are not installed:
 a module file belongs to one compiler and its flags.
@@ -22,8 +22,10 @@ from atoll.build.parts import Part
 from atoll.build.request import BuildRequest
 from atoll.graph import Action, Role
 from atoll.manifest import Target, glob
+from atoll.manifest.merge import DATA_TARGET
 from atoll.plugin import FoundPackage
 
+EMBEDDED = "embedded-files"
 _COPY = str(Path(__file__).resolve().with_name("copying.py"))
 
 
@@ -59,7 +61,9 @@ def install_folder(request: BuildRequest) -> str:
 
 def install(request: BuildRequest, library: Library) -> tuple[dict[str, str], list[Action]]:
     """Return the texts that describe a library, and the actions that lay out its part of the prefix."""
-    name = library.part.target
+    package = request.manifest.package.name
+    name = exported(library.part.target, package)
+    file = PurePosixPath(library.part.output).name
     headers = dict(_headers(request, library))
     words, brought = _moved(library.words) if library.part.kind == "static" else ((), {})
     needs = Needs(
@@ -67,13 +71,13 @@ def install(request: BuildRequest, library: Library) -> tuple[dict[str, str], li
         package=request.manifest.package.name,
         description=request.manifest.package.description,
         version=request.manifest.package.version,
-        file=PurePosixPath(library.part.output).name,
+        file=file if name == library.part.target else f"lib{name}{PurePosixPath(file).suffix}",
         kind=library.part.kind,
         headers=bool(headers),
         words=words,
         brought=tuple(brought),
         packages=library.packages,
-        uses=library.uses,
+        uses=tuple(exported(used, package) for used in library.uses),
         runtime=library.runtime if library.part.kind == "static" else "",
     )
     texts = {
@@ -89,6 +93,15 @@ def install(request: BuildRequest, library: Library) -> tuple[dict[str, str], li
         **{inside: f"{request.plan_folder}/install/{inside}" for inside in texts},
     }
     return written, [_copy(request, path, inside) for inside, path in sorted(sources.items())]
+
+
+def exported(target: str, package: str) -> str:
+    """Return what a library is called outside: the archive of embedded files has a name of its own there.
+
+    Neither CMake nor pkg-config takes an `@`.
+    """
+    owner, _, name = target.rpartition(".")
+    return f"{owner or package}.{EMBEDDED}" if name == DATA_TARGET else target
 
 
 def _copy(request: BuildRequest, source: str, inside: str) -> Action:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from atoll.build.boundaries import header_path
-from atoll.build.install import Library, install
+from atoll.build.datafiles import side_copies
+from atoll.build.install import Library, install, install_folder
 from atoll.build.laneplans import HOST
 from atoll.build.libraries import link_args
 from atoll.build.linked import linked_targets, run_paths, uses
@@ -62,10 +63,13 @@ def link(work: Work, part: Part) -> None:
 def install_libraries(work: Work) -> None:
     """Lay out what other projects use of the libraries; a library's files are made with it."""
     libraries = [part for part in work.parts if part.kind in ("static", "shared") and not part.root]
+    beside = side_copies(work.data, f"{install_folder(work.request)}/lib") if libraries else ()
+    work.actions += beside
     for part in libraries:
         files, actions = install(work.request, _library(work, part))
         work.generated.files |= files
         work.actions += actions
+        actions += beside
         made = tuple(path for action in actions for path in action.outputs)
         work.outputs = [
             replace(output, files=(*output.files, *made)) if output.target == part.target else output
