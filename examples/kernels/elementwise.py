@@ -109,12 +109,13 @@ def adamw(
     i = atoll.global_id(0)
     if i >= master.size:
         return
-    g = gradient[i]
-    m[i] = beta1 * m[i] + (1.0 - beta1) * g
-    v[i] = beta2 * v[i] + (1.0 - beta2) * g * g
-    mean = m[i] / (1.0 - atoll.pow(beta1, f32(step)))
-    spread = v[i] / (1.0 - atoll.pow(beta2, f32(step)))
-    value = master[i] - rate * (mean / (atoll.sqrt(spread) + 1e-8) + decay * master[i])
+    g, old = gradient[i], master[i]
+    first = beta1 * m[i] + (1.0 - beta1) * g
+    second = beta2 * v[i] + (1.0 - beta2) * g * g
+    m[i], v[i] = first, second
+    mean = first / (1.0 - atoll.pow(beta1, f32(step)))
+    spread = second / (1.0 - atoll.pow(beta2, f32(step)))
+    value = old - rate * (mean / (atoll.sqrt(spread) + 1e-8) + decay * old)
     master[i] = value
     low[i] = u16((atoll.bitcast(u32, value) + (mixed(seed + u32(i)) & 0xFFFF)) >> 16)
 

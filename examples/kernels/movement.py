@@ -10,21 +10,28 @@ from case import Case, floats, zeros
 import atoll
 from atoll import f32, i32, kernel, view
 
-TILE = 16
+TILE = 32
+ROWS = 8
 
 
-@kernel(block=(TILE, TILE))
+@kernel(block=(TILE, ROWS))
 def transpose(x: view[f32, 2], out: view[f32, 2]):
-    """Through a tile in shared memory, a column wider than it needs so that its columns meet no conflict."""
+    """Through a tile in shared memory, a column wider than it needs so that its columns meet no conflict.
+
+    `TILE // ROWS` elements a work-item: its column is its id, its row is `TILE // ROWS` times the group's.
+    """
     tile = atoll.shared(f32, (TILE, TILE + 1))
-    column, row = atoll.global_id(0), atoll.global_id(1)
-    if row < x.shape[0] and column < x.shape[1]:
-        tile[atoll.local_id(1), atoll.local_id(0)] = x[row, column]
+    across, down = atoll.local_id(0), atoll.local_id(1)
+    left, top = atoll.group_id(0) * TILE, atoll.group_id(1) * TILE
+    for part in range(0, TILE, ROWS):
+        row = top + part + down
+        if row < x.shape[0] and left + across < x.shape[1]:
+            tile[part + down, across] = x[row, left + across]
     atoll.barrier()
-    column = atoll.group_id(1) * TILE + atoll.local_id(0)
-    row = atoll.group_id(0) * TILE + atoll.local_id(1)
-    if row < out.shape[0] and column < out.shape[1]:
-        out[row, column] = tile[atoll.local_id(0), atoll.local_id(1)]
+    for part in range(0, TILE, ROWS):
+        row = left + part + down
+        if row < out.shape[0] and top + across < out.shape[1]:
+            out[row, top + across] = tile[across, part + down]
 
 
 def _transpose(x: Any, out: Any) -> None:
@@ -64,8 +71,8 @@ def _tokens(random: np.random.Generator) -> Any:
 
 
 CASES = (
-    Case(transpose, (32, 32), lambda r: (floats(r, 20, 30), zeros(30, 20)), _transpose),
-    Case(transpose, (32, 32), lambda r: (floats(r, 40, 60)[::2, ::2], zeros(20, 30).T), _transpose),
+    Case(transpose, (64, 16), lambda r: (floats(r, 40, 50), zeros(50, 40)), _transpose),
+    Case(transpose, (32, 8), lambda r: (floats(r, 40, 60)[::2, ::2], zeros(20, 30).T), _transpose),
     Case(
         encoder_forward,
         (16, 5, 2),

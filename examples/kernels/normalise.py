@@ -10,7 +10,7 @@ from case import Case, floats, zeros
 import atoll
 from atoll import device, f32, i32, kernel, view
 
-LANES = 32
+LANES = 128
 
 
 @device

@@ -8,17 +8,23 @@ import numpy as np
 from case import Case, floats, zeros
 
 import atoll
-from atoll import f32, i32, kernel, view
+from atoll import f32, fixed, i32, kernel, view
 
 BLOCK = 64
 
 
+EACH = 4
+
+
 @kernel(block=BLOCK)
 def block_sum(x: view[f32], sums: view[f32]):
-    """The sum of each block, as a tree: any length."""
-    part = atoll.shared(f32, BLOCK)
-    i, lane = atoll.global_id(0), atoll.local_id(0)
-    part[lane] = x[i] if i < x.size else 0.0
+    """The sum of each `EACH` blocks, as a tree: any length. A work-item begins with `EACH` elements."""
+    part, mine = atoll.shared(f32, BLOCK), fixed[f32, EACH]()
+    lane, first = atoll.local_id(0), atoll.group_id(0) * (EACH * BLOCK)
+    for k in range(EACH):
+        at = first + k * BLOCK + lane
+        mine[k] = x[at] if at < x.size else 0.0
+    part[lane] = (mine[0] + mine[2]) + (mine[1] + mine[3])
     atoll.barrier()
     width = BLOCK // 2
     while width > 0:
@@ -31,9 +37,9 @@ def block_sum(x: view[f32], sums: view[f32]):
 
 
 def _block_sum(x: Any, sums: Any) -> None:
-    padded = np.zeros(sums.size * BLOCK, np.float32)
+    padded = np.zeros(sums.size * EACH * BLOCK, np.float32)
     padded[: x.size] = x
-    tree = padded.reshape(-1, BLOCK)
+    tree = padded.reshape(-1, EACH * BLOCK)
     while tree.shape[1] > 1:
         half = tree.shape[1] // 2
         tree = tree[:, :half] + tree[:, half:]
@@ -41,39 +47,57 @@ def _block_sum(x: Any, sums: Any) -> None:
 
 
 BINS = 16
+COPIES = 32
+TURNS = 32
 
 
 @kernel(block=BLOCK)
 def histogram(x: view[i32], counts: view[i32]):
-    """Count values modulo the number of bins, negative ones too; in shared memory first."""
-    mine = atoll.shared(i32, BINS)
-    i, lane = atoll.global_id(0), atoll.local_id(0)
-    if lane < BINS:
-        mine[lane] = 0
+    """Count values modulo the number of bins, negative ones too.
+
+    `TURNS` values a work-item; neighbours count in copies of their own, so that none waits for another.
+    """
+    mine = atoll.shared(i32, (BINS, COPIES))
+    lane, first = atoll.local_id(0), atoll.group_id(0) * (TURNS * BLOCK)
+    for at in range(lane, BINS * COPIES, BLOCK):
+        mine[at // COPIES, at % COPIES] = 0
     atoll.barrier()
-    if i < x.size:
-        atoll.atomic_add(mine, x[i] % BINS, 1, scope="work_group")
+    for turn in range(TURNS):
+        at = first + turn * BLOCK + lane
+        if at < x.size:
+            atoll.atomic_add(mine, (x[at] % BINS, lane % COPIES), 1, scope="work_group")
     atoll.barrier()
     if lane < BINS:
-        atoll.atomic_add(counts, lane, mine[lane])
+        total = 0
+        for copy in range(COPIES):
+            total += mine[lane, (copy + lane) % COPIES]
+        atoll.atomic_add(counts, lane, total)
 
 
 def _histogram(x: Any, counts: Any) -> None:
     counts += np.bincount(x % BINS, minlength=BINS).astype(np.int32)
 
 
+RUN = 8
+
+
 @kernel(block=BLOCK)
 def exclusive_scan(x: view[i32], out: view[i32], sums: view[i32]):
-    """Blelloch's scan of each block of twice as many elements; the totals go to `sums`."""
-    tree = atoll.shared(i32, 2 * BLOCK)
-    lane, first = atoll.local_id(0), atoll.group_id(0) * (2 * BLOCK)
-    for part in range(2):
-        at = lane + part * BLOCK
-        tree[at] = x[first + at] if first + at < x.size else 0
+    """Blelloch's scan of each block, `RUN` elements a work-item; the totals go to `sums`.
+
+    A work-item adds up its own elements, the tree works on those sums, and each adds what stands before it.
+    """
+    tree, own = atoll.shared(i32, BLOCK), fixed[i32, RUN]()
+    lane, first = atoll.local_id(0), (atoll.group_id(0) * BLOCK + atoll.local_id(0)) * RUN
+    total = 0
+    for k in range(RUN):
+        own[k] = total
+        total += x[first + k] if first + k < x.size else 0
+    tree[lane] = total
     step = 1
-    while step <= BLOCK:  # up: sums of ever larger parts
+    while step < BLOCK:  # up: sums of ever larger parts
         atoll.barrier()
-        if lane < BLOCK // step:
+        if lane < BLOCK // (2 * step):
             right = (2 * lane + 2) * step - 1
             tree[right] += tree[right - step]
         step *= 2
@@ -84,23 +108,23 @@ def exclusive_scan(x: view[i32], out: view[i32], sums: view[i32]):
     while step > 1:  # down: what stands before each part
         step //= 2
         atoll.barrier()
-        if lane < BLOCK // step:
+        if lane < BLOCK // (2 * step):
             right = (2 * lane + 2) * step - 1
             left = tree[right - step]
             tree[right - step] = tree[right]
             tree[right] += left
     atoll.barrier()
-    for part in range(2):
-        at = lane + part * BLOCK
-        if first + at < out.size:
-            out[first + at] = tree[at]
+    before = tree[lane]
+    for k in range(RUN):
+        if first + k < out.size:
+            out[first + k] = before + own[k]
 
 
 def _exclusive_scan(x: Any, out: Any, sums: Any) -> None:
     for block in range(sums.size):
-        part = x[block * 2 * BLOCK : (block + 1) * 2 * BLOCK]
+        part = x[block * RUN * BLOCK : (block + 1) * RUN * BLOCK]
         total = np.cumsum(part, dtype=np.int32)
-        out[block * 2 * BLOCK : (block + 1) * 2 * BLOCK] = total - part
+        out[block * RUN * BLOCK : (block + 1) * RUN * BLOCK] = total - part
         sums[block] = total[-1]
 
 
@@ -109,11 +133,11 @@ def add_offsets(out: view[i32], offsets: view[i32]):
     """The second half of a long scan: add what stands before each block."""
     i = atoll.global_id(0)
     if i < out.size:
-        out[i] += offsets[i // (2 * BLOCK)]
+        out[i] += offsets[i // (RUN * BLOCK)]
 
 
 def _add_offsets(out: Any, offsets: Any) -> None:
-    out += np.repeat(offsets, 2 * BLOCK)[: out.size]
+    out += np.repeat(offsets, RUN * BLOCK)[: out.size]
 
 
 @kernel(block=BLOCK)
@@ -149,14 +173,14 @@ def _integers(random: np.random.Generator, size: int, least: int = -1000, most: 
 
 
 CASES = (
-    Case(block_sum, 256, lambda r: (floats(r, 231), zeros(4)), _block_sum),
-    Case(histogram, 256, lambda r: (_integers(r, 250), np.zeros(BINS, np.int32)), _histogram),
+    Case(block_sum, 128, lambda r: (floats(r, 431), zeros(2)), _block_sum),
+    Case(histogram, 128, lambda r: (_integers(r, 2500), np.zeros(BINS, np.int32)), _histogram),
     Case(
         exclusive_scan,
         128,
-        lambda r: (_integers(r, 230), np.zeros(230, np.int32), np.zeros(2, np.int32)),
+        lambda r: (_integers(r, 930), np.zeros(930, np.int32), np.zeros(2, np.int32)),
         _exclusive_scan,
     ),
-    Case(add_offsets, 250, lambda r: (_integers(r, 230), _integers(r, 2)), _add_offsets),
+    Case(add_offsets, 950, lambda r: (_integers(r, 930), _integers(r, 2)), _add_offsets),
     Case(bitonic_sort, 128, lambda r: (_integers(r, 119, -9, 9), np.zeros(119, np.int32)), _bitonic_sort),
 )

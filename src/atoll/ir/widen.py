@@ -49,7 +49,9 @@ def lane(number: int) -> n.Expr:
 
 
 def lane_of(index: n.Expr) -> int | None:
-    """Return whose of the four an index of the last dimension is, if it is just an id."""
+    """Return which of four neighbours an index of the last dimension names: by an id, or a constant."""
+    if isinstance(index, n.Const) and 0 <= int(index.value) < LANES:
+        return int(index.value)
     for number in range(LANES):
         if index == n.Cast(ops.Cast.SEXT, I64, lane(number)):
             return number

@@ -157,7 +157,7 @@ class Done:
         return self
 
     def __del__(self) -> None:
-        if self._flight is not None:
+        if self._flight is not None and self._flight.buffers:
             self._flight.release()
 
     def __repr__(self) -> str:

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any, cast
 from atoll.errors import LaunchError
 from atoll.ir import BOOL, SCALARS, LaunchLayout, Scalar, View, accesses
 from atoll.kernels.arguments import scalar_value
-from atoll.kernels.variants import Promises, are_apart, is_plain
+from atoll.kernels.launch import Done, Flight
+from atoll.kernels.variants import START, Promises, is_plain
 from atoll.runtime.regions import bounds
 
 if TYPE_CHECKING:
     from atoll.ir import Parameter
     from atoll.kernels.front import Compiled
-    from atoll.kernels.launch import Done, Launch, Loaded, Shape
-    from atoll.plugin import DriverDevice
+    from atoll.kernels.launch import Launch, Loaded, Shape
+    from atoll.plugin import DeviceArray, DriverDevice
 
 #: How a field of the parameter block is packed, by the KIR scalar's name; bf16 has no letter.
 _LETTERS = {
@@ -48,11 +49,6 @@ def _address_of() -> Callable[[Any], int]:
 class Prepared:
     """One launch, ready: call it with the arguments; None means that they need the whole check."""
 
-    __slots__ = (
-        "_address", "_array", "_bound", "_compiled", "_device", "_domain", "_environment", "_index",
-        "_kernel", "_known", "_name", "_names", "_pack", "_params", "_shape",
-    )  # fmt: skip
-
     def __init__(
         self,
         launch: Launch,
@@ -72,8 +68,11 @@ class Prepared:
         self._environment = _environment() if launch.device is None else None
         self._bound = addressed.bind(code.executable, shape.block)
         self._array = addressed.array if addressed.memory == "own" else None
+        self._glance = addressed.glance
+        self._mask = START - 1 if known.plain else 0
         self._address = _address_of()
         self._params = tuple(_Asked(item, used.get(item.name, ""), np) for item in compiled.kernel.params)
+        self._arrays = tuple(item for item in self._params if item.rank)
         self._pack = struct.Struct(_format(code.layout)).pack
         self._domain = shape.domain if code.layout.has_domain else ()
         self._names = tuple(item.name for item in compiled.kernel.params)
@@ -115,8 +114,7 @@ class Prepared:
 
     def _on_device(self, arguments: tuple[Any, ...], values: list[Any], addresses: list[int]) -> int | None:
         """Fill in what arrays on the device give; what was promised of others is asked of them too."""
-        extents: list[tuple[int, int, bool]] = []
-        queue, known, array = None, self._known, cast("Any", self._array)
+        queue, mask, glance = None, self._mask, self._glance
         for value, asked in zip(arguments, self._params, strict=True):
             if not asked.rank:
                 if type(value) is asked.kind:
@@ -124,17 +122,50 @@ class Prepared:
                 elif not asked.converts(value, values):
                     return None
                 continue
-            found = array(value)
-            if found is None or not asked.takes(found, self._index) or queue not in (None, found.queue):
+            seen = glance(value)
+            if seen is None:
+                found = self._array(value)
+                if found is None or not self._learns(asked, found):
+                    return None
+                address, stream = found.address, found.queue
+            else:
+                address, stream, key = seen
+                if key != asked.key:
+                    found = self._array(value)
+                    if found is None or not self._learns(asked, found):
+                        return None
+                    asked.key = key
+            if address & mask or address % asked.item or (queue is not None and stream != queue):
                 return None
-            address, sizes, strides, queue = found.address, found.sizes, found.strides, found.queue
-            if known.plain and not is_plain(address, sizes, strides):
-                return None
-            if known.apart:
-                extents.append((*bounds(address, sizes, strides, asked.item), asked.written))
+            queue = stream
             addresses.append(address)
-            values += (0, *sizes, *strides)
-        return (queue or 0) if are_apart(extents) else None
+            values += asked.fields
+        return (queue or 0) if self._are_apart(addresses) else None
+
+    def _learns(self, asked: _Asked, found: DeviceArray) -> bool:
+        """Remember what an array on the device gives to the block; tell whether it is what was asked."""
+        asked.key = None
+        if not asked.takes(found, self._index):
+            return False
+        if self._known.plain and not is_plain(0, found.sizes, found.strides):
+            return False
+        asked.fields = (0, *found.sizes, *found.strides)
+        asked.low, asked.high = bounds(0, found.sizes, found.strides, asked.item)
+        return True
+
+    def _are_apart(self, addresses: list[int]) -> bool:
+        """Tell whether no array that is written overlaps another, where the code was made for that."""
+        if not self._known.apart:
+            return True
+        arrays = self._arrays
+        for at, asked in enumerate(arrays):
+            if asked.written:
+                low, high = addresses[at] + asked.low, addresses[at] + asked.high
+                for number, other in enumerate(arrays):
+                    start = addresses[number]
+                    if number != at and low < start + other.high and start + other.low < high:
+                        return False
+        return True
 
     def _serves(self) -> bool:
         """Tell whether kernel and device are still what was prepared for."""
@@ -151,8 +182,6 @@ class Prepared:
         return all(item.holds(values) for item in self._kernel.requires)
 
     def _done(self, arguments: tuple[Any, ...], queue: int) -> Done:
-        from atoll.kernels.launch import Done, Flight
-
         if self._array is None:
             return Done(self._name)
         return Done(self._name, Flight(self._device, cast("Any", arguments), queue=queue))
@@ -161,10 +190,17 @@ class Prepared:
 class _Asked:
     """What an argument has to be, in the words that are quick to ask."""
 
-    __slots__ = ("dtype", "element", "flags", "item", "kind", "param", "rank", "written")
+    __slots__ = (
+        "dtype", "element", "fields", "flags", "high", "item", "key", "kind", "low", "param", "rank",
+        "written",
+    )  # fmt: skip
 
     def __init__(self, param: Parameter, access: str, np: Any) -> None:
         self.param = param
+        #: Of the array on a device that was seen last: what it adds to the block, and where it reaches to.
+        self.key: object = None
+        self.fields: tuple[int, ...] = ()
+        self.low = self.high = 0
         self.written = access not in ("", "read")
         if isinstance(param.type, View):
             element = param.type.element
@@ -190,7 +226,6 @@ class _Asked:
         return (
             found.element == self.element
             and len(found.sizes) == self.rank
-            and found.address % self.item == 0
             and (not self.written or (found.writable and 0 not in found.strides))
             and found.where in (None, index)
         )

@@ -176,6 +176,14 @@ class AddressedDevice(Protocol):
         """Return an array that lies in the device's own memory, or None where `value` is none."""
         ...
 
+    def glance(self, value: object) -> tuple[int, int, object] | None:
+        """Return an array's address, its queue, and a key; or None where only :meth:`array` can say.
+
+        Two arrays with equal keys have everything else of :class:`DeviceArray` in common. This is asked in
+        every launch, :meth:`array` only of a key that is new.
+        """
+        ...
+
     def settle(self, queue: int) -> None:
         """Block until all work of a queue is done; raise what it raised."""
         ...

@@ -10,7 +10,7 @@ import atexit
 import os
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -55,6 +55,10 @@ class Launched:
     info: DeviceInfo
 
 
+def _nothing(_value: object) -> None:
+    return None
+
+
 class Device:
     """A device of this machine, open. Everyone in the process who opens one device has this one object.
 
@@ -72,6 +76,8 @@ class Device:
         self.ready: dict[Any, Any] = {}
         #: As :class:`atoll.plugin.AddressedDevice` has it; nothing where the driver takes handles alone.
         self.memory: str = getattr(device, "memory", "")
+        #: As there; what is asked in every launch goes to the driver straight.
+        self.glance: Callable[[object], tuple[int, int, object] | None] = getattr(device, "glance", _nothing)
 
     @property
     def info(self) -> DeviceInfo:

@@ -103,6 +103,10 @@ class ThreadedDevice(HostMemory):
         """Return None: there is no other memory than this process's."""
         return None
 
+    def glance(self, value: object) -> tuple[int, int, object] | None:
+        """Return None, as :meth:`array` does."""
+        return None
+
     def settle(self, queue: int) -> None:
         """Return at once: a launch runs to its end."""
         self._using()

@@ -38,6 +38,19 @@ def array_of(value: Any) -> DeviceArray | None:
     return None
 
 
+def glance(value: Any) -> tuple[int, int, object] | None:
+    """Return a PyTorch tensor's address, PyTorch's current stream on its device, and what else it is."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Tensor):
+        return None
+    where = value.get_device()
+    if where < 0:
+        return None
+    stream = _torch()[2]
+    key = (where, value.dtype, value.shape, value.stride(), value.requires_grad)
+    return value.data_ptr(), stream(where), key
+
+
 def _of_torch(value: Any) -> DeviceArray:
     elements, strided, stream = _torch()
     where = value.get_device()

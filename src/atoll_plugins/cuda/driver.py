@@ -31,12 +31,14 @@ from atoll.plugin import (
 from atoll.runtime import faults, launcher_source
 from atoll.runtime.handles import Handles, room
 from atoll.runtime.native import LibraryMissingError, Table, open_table
-from atoll_plugins.cuda.arrays import array_of
+from atoll_plugins.cuda.arrays import array_of, glance
 
 _HERE = Path(__file__).parent
 _LIBRARY = "libcuda.so.1"
 _INSTALL = "install NVIDIA's driver; in a container, start it with the GPU passed through"
 _LOG_BYTES = 4096
+#: How many streams a kernel keeps the handle's value of.
+_MOST_STREAMS = 64
 #: Toolkit versions and the PTX ISA each brought (PTX ISA 9.1, "Release Notes").
 NEWEST_ISA = {
     **{f"11.{minor}": f"7.{minor}" for minor in range(9)},
@@ -73,38 +75,44 @@ class CudaExecutable:
 class BoundFunction:
     """A function with its work-group size and room for its arguments, which a launch copies."""
 
-    __slots__ = ("_addresses", "_block", "_device", "_executable", "_function", "_group", "_pointers")
-
     def __init__(self, device: CudaDevice, executable: CudaExecutable, function: Any, group: Size) -> None:
         self._device, self._executable, self._function, self._group = device, executable, function, group
+        cu = device.cu
+        self._ffi, self._null, self._launch = cu.ffi, cu.ffi.NULL, cu.cuLaunchKernel
+        self._streams: dict[int, Any] = {0: cu.ffi.NULL}
         self._addresses: Any = None
 
     def launch(self, groups: Size, addresses: Sequence[int], block: bytes, queue: int) -> None:
         """Queue one launch on a stream; 0 is the legacy default stream."""
         device = self._device
-        cu = device.cu
+        stream = self._streams.get(queue) or self._stream(queue)
         with device.lock:
             device.enter()
             try:
-                self._fill(cu.ffi, addresses, block)
-                result = cu.cuLaunchKernel(
-                    self._function, *groups, *self._group, 0, cu.ffi.cast("CUstream", queue),
-                    self._pointers, cu.ffi.NULL,
-                )  # fmt: skip
+                if self._addresses is None:
+                    self._reserve(len(addresses), len(block))
+                self._addresses[0 : len(addresses)] = addresses
+                self._ffi.memmove(self._block, block, len(block))
+                result = self._launch(
+                    self._function, *groups, *self._group, 0, stream, self._pointers, self._null
+                )
             finally:
                 device.leave()
             if result:
                 device.check("cuLaunchKernel", result)
 
-    def _fill(self, ffi: Any, addresses: Sequence[int], block: bytes) -> None:
-        count = len(addresses)
-        if self._addresses is None:
-            self._addresses = ffi.new("CUdeviceptr[]", max(count, 1))
-            self._block = ffi.new("char[]", max(len(block), 1))
-            places = [ffi.cast("void *", self._addresses + at) for at in range(count)]
-            self._pointers = ffi.new("void *[]", [*places, ffi.cast("void *", self._block)])
-        self._addresses[0:count] = addresses
-        ffi.memmove(self._block, block, len(block))
+    def _stream(self, queue: int) -> Any:
+        if len(self._streams) > _MOST_STREAMS:
+            self._streams.clear()
+        self._streams[queue] = stream = self._ffi.cast("CUstream", queue)
+        return stream
+
+    def _reserve(self, count: int, nbytes: int) -> None:
+        ffi = self._ffi
+        self._addresses = ffi.new("CUdeviceptr[]", max(count, 1))
+        self._block = ffi.new("char[]", max(nbytes, 1))
+        places = [ffi.cast("void *", self._addresses + at) for at in range(count)]
+        self._pointers = ffi.new("void *[]", [*places, ffi.cast("void *", self._block)])
 
 
 class CudaDevice:
@@ -119,6 +127,7 @@ class CudaDevice:
         self._device = device
         self._lock = self.lock = threading.RLock()
         self._left = cu.ffi.new("CUcontext *")
+        self._push, self._pop = cu.cuCtxPushCurrent_v2, cu.cuCtxPopCurrent_v2
         self._process = os.getpid()
         self._buffers: Handles[int] = Handles(info.name)
         self._modules: Handles[tuple[Any, Any]] = Handles(info.name)
@@ -230,6 +239,10 @@ class CudaDevice:
         """Return an array that lies in the memory of a CUDA device, or None where `value` is none."""
         return array_of(value)
 
+    def glance(self, value: object) -> tuple[int, int, object] | None:
+        """Return the address, the stream and the rest of a tensor of PyTorch."""
+        return glance(value)
+
     def settle(self, queue: int) -> None:
         """Block until all work of a stream is done."""
         with self._current():
@@ -266,13 +279,13 @@ class CudaDevice:
     def enter(self) -> None:
         """Make the primary context current; the lock is held."""
         faults.check_usable(self.info.name, is_open=self._open, process=self._process)
-        result = self._cu.cuCtxPushCurrent_v2(self._context)
+        result = self._push(self._context)
         if result:
             self.check("cuCtxPushCurrent", result)
 
     def leave(self) -> None:
         """Leave the caller's context as it was."""
-        self._cu.cuCtxPopCurrent_v2(self._left)
+        self._pop(self._left)
 
     @contextmanager
     def _current(self) -> Iterator[None]:

@@ -321,7 +321,10 @@ class Function(Lowering[str]):
         """Write four loads of neighbours as one, if that is what stands here."""
         four = block[at : at + LANES]
         loads = [item.value for item in four if isinstance(item, nodes.Assign)]
-        if len(loads) < LANES or not self._are_neighbours(loads):
+        names = {item.local for item in four if isinstance(item, nodes.Assign)}
+        if len(loads) < LANES or len(names) < LANES or not self._are_neighbours(loads):
+            return False
+        if any(isinstance(part, nodes.Local) and part.name in names for part in expressions(loads[0])):
             return False
         first = loads[0]
         assert isinstance(first, nodes.Load)

@@ -3,7 +3,7 @@
 Words: a *job* is a kernel with large arguments; a *contender* is one way to do it.
 """
 # mypy: ignore-errors
-# ruff: noqa: ARG001, B905, C901, E501
+# ruff: noqa: C901, E501
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def makers(torch: Any, scale: int = 1) -> dict[str, Callable[[], Job]]:
         side = 8192 // (2 if scale > 1 else 1)
         x, o = floats(side, side), empty(side, side)
         cuda = ((side // 32, side // 32), (32, 8), x, o, ("i", side), ("i", side))
-        return Job("transpose", "movement", (side, side), (x, o), (1,), 8 * side * side, cuda)
+        return Job("transpose", "movement", (side, side // 4), (x, o), (1,), 8 * side * side, cuda)
 
     def encoder(back: bool) -> Job:
         b, t, c, v = 64 // min(scale, 8), 1024, 768, 50257
@@ -214,30 +214,22 @@ def makers(torch: Any, scale: int = 1) -> dict[str, Callable[[], Job]]:
         )
 
     def block_sum() -> Job:
-        x, s = floats(n), empty(n // 64)
-        return Job("block_sum", "reduction", n, (x, s), (1,), 4 * n, (n // 64, 64, x, s, ("q", n)))
+        x, s = floats(n), empty(n // 256)
+        return Job("block_sum", "reduction", n // 4, (x, s), (1,), 4 * n, (n // 256, 64, x, s, ("q", n)))
 
     def histogram() -> Job:
         x, s = ints(-1000, 1000, n), empty(16, dtype=torch.int32)
-        return Job("histogram", "reduction", n, (x, s), (1,), 4 * n, (n // 64, 64, x, s, ("q", n)))
+        return Job("histogram", "reduction", n // 32, (x, s), (1,), 4 * n, (n // 256, 64, x, s, ("q", n)))
 
     def exclusive_scan() -> Job:
-        x, o, s = ints(-1000, 1000, n), empty(n, dtype=torch.int32), empty(n // 128, dtype=torch.int32)
-        return Job(
-            "exclusive_scan",
-            "reduction",
-            n // 2,
-            (x, o, s),
-            (1, 2),
-            8 * n,
-            (n // 128, 64, x, o, s, ("q", n // 2)),
-        )
+        x, o, s = ints(-1000, 1000, n), empty(n, dtype=torch.int32), empty(n // 512, dtype=torch.int32)
+        cuda = (n // 512, 64, x, o, s, ("q", n // 4))
+        return Job("exclusive_scan", "reduction", n // 8, (x, o, s), (1, 2), 8 * n, cuda)
 
     def add_offsets() -> Job:
-        o, s = ints(-1000, 1000, n), ints(-1000, 1000, n // 128)
-        return Job(
-            "add_offsets", "reduction", n, (o, s), (0,), 8 * n, (*flat4, o, s, ("q", n // 4)), block=256
-        )
+        o, s = ints(-1000, 1000, n), ints(-1000, 1000, n // 512)
+        cuda = (*flat4, o, s, ("q", n // 4))
+        return Job("add_offsets", "reduction", n, (o, s), (0,), 8 * n, cuda, block=256)
 
     def bitonic_sort() -> Job:
         count = n // 4

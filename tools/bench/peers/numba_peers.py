@@ -2,7 +2,10 @@
 # mypy: ignore-errors
 # ruff: noqa
 
-import math
+import numpy
+
+if not hasattr(numpy, "row_stack"):  # NumPy 2.5 took it away, and this numba asks for it
+    numpy.row_stack = numpy.vstack
 
 from numba import cuda
 

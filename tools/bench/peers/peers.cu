@@ -133,28 +133,35 @@ extern "C" __global__ void encoder_backward(const int *__restrict__ tokens, cons
 
 extern "C" __global__ void block_sum(const float *__restrict__ x, float *__restrict__ sums, long long n) {
   __shared__ float part[2];
-  GRID(i);
-  const float v = warp_sum(i < n ? x[i] : 0.f);
+  const long long i = blockIdx.x * 256LL + threadIdx.x * 4;
+  const float4 p = i + 3 < n ? *(const float4 *)(x + i) : make_float4(0.f, 0.f, 0.f, 0.f);
+  const float v = warp_sum((p.x + p.y) + (p.z + p.w));
   if ((threadIdx.x & 31) == 0) part[threadIdx.x >> 5] = v;
   __syncthreads();
   if (threadIdx.x == 0) sums[blockIdx.x] = part[0] + part[1];
 }
 extern "C" __global__ void histogram(const int *__restrict__ x, int *__restrict__ counts, long long n) {
   __shared__ int mine[16];
-  GRID(i);
+  const long long i = blockIdx.x * 256LL + threadIdx.x * 4;
   if (threadIdx.x < 16) mine[threadIdx.x] = 0;
   __syncthreads();
-  if (i < n) atomicAdd(&mine[((x[i] % 16) + 16) % 16], 1);
+  if (i + 3 < n) {
+    const int4 p = *(const int4 *)(x + i);
+    atomicAdd(&mine[p.x & 15], 1);
+    atomicAdd(&mine[p.y & 15], 1);
+    atomicAdd(&mine[p.z & 15], 1);
+    atomicAdd(&mine[p.w & 15], 1);
+  }
   __syncthreads();
   if (threadIdx.x < 16) atomicAdd(&counts[threadIdx.x], mine[threadIdx.x]);
 }
-extern "C" __global__ void exclusive_scan(const int2 *__restrict__ x, int2 *__restrict__ out, int *__restrict__ sums,
-                                          long long n2) {
+extern "C" __global__ void exclusive_scan(const int4 *__restrict__ x, int4 *__restrict__ out, int *__restrict__ sums,
+                                          long long n4) {
   __shared__ int part[2];
-  GRID(i);
+  const long long i = (blockIdx.x * 64LL + threadIdx.x) * 2;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const int2 p = i < n2 ? x[i] : make_int2(0, 0);
-  const int own = p.x + p.y;
+  const int4 zero = make_int4(0, 0, 0, 0), p = i < n4 ? x[i] : zero, q = i + 1 < n4 ? x[i + 1] : zero;
+  const int first = p.x + p.y + p.z + p.w, own = first + q.x + q.y + q.z + q.w;
   int v = own;
   for (int o = 1; o < 32; o <<= 1) {
     const int other = __shfl_up_sync(FULL, v, o);
@@ -162,15 +169,16 @@ extern "C" __global__ void exclusive_scan(const int2 *__restrict__ x, int2 *__re
   }
   if (lane == 31) part[warp] = v;
   __syncthreads();
-  const int before = v - own + (warp ? part[0] : 0);
-  if (i < n2) out[i] = make_int2(before, before + p.x);
+  const int before = v - own + (warp ? part[0] : 0), later = before + first;
+  if (i < n4) out[i] = make_int4(before, before + p.x, before + p.x + p.y, before + p.x + p.y + p.z);
+  if (i + 1 < n4) out[i + 1] = make_int4(later, later + q.x, later + q.x + q.y, later + q.x + q.y + q.z);
   if (threadIdx.x == 0) sums[blockIdx.x] = part[0] + part[1];
 }
 extern "C" __global__ void add_offsets(int4 *__restrict__ out, const int *__restrict__ offsets, long long n4) {
   GRID(i);
   if (i >= n4) return;
   int4 p = out[i];
-  const int o = offsets[i >> 5];
+  const int o = offsets[i >> 7];
   p.x += o; p.y += o; p.z += o; p.w += o;
   out[i] = p;
 }

@@ -180,14 +180,17 @@ def philox_kernel(key0, key1, out, n, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
     zero = tl.zeros((B,), dtype=tl.uint32)
     a, b, c, d = i.to(tl.uint32), zero, zero, zero
+    left = (tl.zeros((B,), dtype=tl.int64) + key0).to(tl.uint32)
+    right = (tl.zeros((B,), dtype=tl.int64) + key1).to(tl.uint32)
+    high, low = tl.full((B,), 0xCD9E8D57, tl.uint32), tl.full((B,), 0xD2511F53, tl.uint32)
     for _ in tl.static_range(10):
-        na = tl.umulhi(zero + 0xCD9E8D57, c) ^ b ^ key0.to(tl.uint32)
-        nb = (zero + 0xCD9E8D57) * c
-        nc = tl.umulhi(zero + 0xD2511F53, a) ^ d ^ key1.to(tl.uint32)
-        nd = (zero + 0xD2511F53) * a
+        na = tl.umulhi(high, c) ^ b ^ left
+        nb = high * c
+        nc = tl.umulhi(low, a) ^ d ^ right
+        nd = low * a
         a, b, c, d = na, nb, nc, nd
-        key0 += 0x9E3779B9
-        key1 += 0xBB67AE85
+        left += tl.full((B,), 0x9E3779B9, tl.uint32)
+        right += tl.full((B,), 0xBB67AE85, tl.uint32)
     keep = i < n
     at = i.to(tl.int64) * 4
     tl.store(out + at, a, mask=keep)
@@ -230,11 +233,11 @@ def encoder_forward(tokens, words, places, out):
 
 
 def block_sum(x, sums):
-    sum_kernel[(sums.numel() // 32,)](x, sums, x.numel(), B=64, R=32)
+    sum_kernel[(sums.numel() // 16,)](x, sums, x.numel(), B=256, R=16)
 
 
 def exclusive_scan(x, out, sums):
-    scan_kernel[(sums.numel() // 16,)](x, out, sums, x.numel(), B=128, R=16)
+    scan_kernel[(sums.numel() // 8,)](x, out, sums, x.numel(), B=512, R=8)
 
 
 def layernorm_forward(x, w, b, out, mean, rstd):
