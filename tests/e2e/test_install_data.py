@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atoll.session import open_session
-from e2e.harness import PATH, machine, right
+from e2e.harness import ATOLL, PATH, machine, right
 from e2e.test_install import PROJECT, needs
 from unit.plugins.lane_project import write
 
@@ -60,7 +61,9 @@ rhymes = { path = "../rhymes" }
 #include <rhymes.h>
 #include "poems_data.h"
 static std::string text(atoll_data d) { return std::string(static_cast<const char*>(d.data), d.size); }
-std::string poem() { return text(poems::words::the_txt()) + " " + rhyme() + " " + text(poems::big::end_txt()); }
+std::string poem() {
+    return text(poems::words::the_txt()) + " " + rhyme() + " " + text(poems::big::end_txt());
+}
 """,
     "poems/words/the.txt": "the",
     "poems/big/end.txt": "end",
@@ -119,3 +122,14 @@ def test_pkg_config_users_need_the_prefix_alone(prefix: Path, kind: str, tmp_pat
     write(tmp_path, {"user.cpp": USER})
     right("g++", "user.cpp", *flags, "-o", "user", where=tmp_path)
     assert answered(tmp_path / "user", prefix, kind) == POEM
+
+
+def test_pack_takes_the_side_files_along(kind: str, tmp_path: Path) -> None:
+    write(tmp_path, {path: text.replace("KIND", kind) for path, text in FILES.items()})
+    packed = right(ATOLL, "pack", where=tmp_path / "poems").out.strip()
+    place = tmp_path / "poems" / packed
+    rows = {item["path"] for item in json.loads((place / "index.json").read_text())["artifacts"]}
+    own = f"lib/libpoems.{'a' if kind == 'static' else 'so'}"
+    embedded = {f"lib/lib{name}.embedded-files.a" for name in ("poems", "rhymes")}
+    assert rows == {own, "lib/librhymes.rhymes.a", "include", *embedded}
+    assert (place / "lib/rhymes_data/rhymes_big_hat_txt").read_text() == "hat"

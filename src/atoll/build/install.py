@@ -63,7 +63,6 @@ def install(request: BuildRequest, library: Library) -> tuple[dict[str, str], li
     """Return the texts that describe a library, and the actions that lay out its part of the prefix."""
     package = request.manifest.package.name
     name = exported(library.part.target, package)
-    file = PurePosixPath(library.part.output).name
     headers = dict(_headers(request, library))
     words, brought = _moved(library.words) if library.part.kind == "static" else ((), {})
     needs = Needs(
@@ -71,7 +70,7 @@ def install(request: BuildRequest, library: Library) -> tuple[dict[str, str], li
         package=request.manifest.package.name,
         description=request.manifest.package.description,
         version=request.manifest.package.version,
-        file=file if name == library.part.target else f"lib{name}{PurePosixPath(file).suffix}",
+        file=installed_file(library.part.target, library.part.output, package),
         kind=library.part.kind,
         headers=bool(headers),
         words=words,
@@ -102,6 +101,12 @@ def exported(target: str, package: str) -> str:
     """
     owner, _, name = target.rpartition(".")
     return f"{owner or package}.{EMBEDDED}" if name == DATA_TARGET else target
+
+
+def installed_file(target: str, output: str, package: str) -> str:
+    """Return the file name of a library in the prefix."""
+    name, path = exported(target, package), PurePosixPath(output)
+    return path.name if name == target else f"lib{name}{path.suffix}"
 
 
 def _copy(request: BuildRequest, source: str, inside: str) -> Action:

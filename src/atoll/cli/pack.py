@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -44,7 +44,7 @@ def command(variants: bool, out: str, jobs: int | None, offline: bool, as_data: 
         session = open_session(Path.cwd(), offline=offline, say=talk.say)
         built = session.build(elsewhere=True, jobs=jobs, on_event=talk.event, on_plan=talk.plan)
         talk.diagnostics(built.diagnostics)
-        if libraries := _libraries(built):
+        if libraries := _libraries(built, session.manifest.package.name):
             _answer(_pack_library(session, built, libraries, Path(out)), talk, as_data=as_data)
             return
         packed = session.pack(built, Path(out))
@@ -130,12 +130,14 @@ def _answer_variants(written: list[Packed], index: Path, talk: Talk, *, as_data:
         click.echo(path)
 
 
-def _libraries(built: Built) -> list[str]:
+def _libraries(built: Built, package: str) -> list[str]:
     """Return the libraries of a project that has nothing for a wheel, as they lie in the prefix."""
     if built.modules:
         return []
-    found = (output.path for output in built.outputs if output.kind in ("static", "shared"))
-    return [f"lib/{PurePosixPath(path).name}" for path in found]
+    from atoll.build.install import installed_file
+
+    found = (output for output in built.outputs if output.kind in ("static", "shared"))
+    return [f"lib/{installed_file(output.target, output.path, package)}" for output in found]
 
 
 def _pack_library(session: Session, built: Built, libraries: list[str], out: Path) -> PackedLibrary:
