@@ -67,7 +67,8 @@ class Prepared:
         self._index = device.info.index
         self._environment = _environment() if launch.device is None else None
         self._bound = addressed.bind(code.executable, shape.block)
-        self._array = addressed.array if addressed.memory == "own" else None
+        self._array: Callable[[Any], DeviceArray | None] = addressed.array
+        self._is_host = addressed.memory == "host"
         self._glance = addressed.glance
         self._mask = START - 1 if known.plain else 0
         self._address = _address_of()
@@ -83,7 +84,7 @@ class Prepared:
             return None
         values: list[Any] = [*self._domain]
         addresses: list[int] = []
-        take = self._on_host if self._array is None else self._on_device
+        take = self._on_host if self._is_host else self._on_device
         queue = take(arguments, values, addresses)
         if queue is None or (self._kernel.requires and not self._holds(arguments)):
             return None
@@ -176,13 +177,13 @@ class Prepared:
 
     def _holds(self, arguments: tuple[Any, ...]) -> bool:
         """Tell whether the launch contract holds; arrays on a device are left to the whole check."""
-        if self._array is not None:
+        if not self._is_host:
             return False
         values = dict(zip(self._names, arguments, strict=True))
         return all(item.holds(values) for item in self._kernel.requires)
 
     def _done(self, arguments: tuple[Any, ...], queue: int) -> Done:
-        if self._array is None:
+        if self._is_host:
             return Done(self._name)
         return Done(self._name, Flight(self._device, cast("Any", arguments), queue=queue))
 
