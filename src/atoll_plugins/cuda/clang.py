@@ -20,16 +20,9 @@ from atoll.errors import LaneError
 from atoll.graph import Action, Role
 from atoll.plugin import LanePlan, LaneRequest, ObjectProduct, ToolChoice, Unit
 from atoll.plugin.options import list_option, text_option
-from atoll.plugin.tools import (
-    argument,
-    ask,
-    cache_folder,
-    find_program,
-    fingerprint,
-    output_path,
-    write_atomic,
-)
+from atoll.plugin.tools import ask, cache_folder, find_program, fingerprint, write_atomic
 from atoll_plugins.cuda.fatbin import MAGIC
+from atoll_plugins.cuda.shell import seen, staging
 from atoll_plugins.cuda.toolkit import Toolkit, is_clang
 from atoll_plugins.cuda.units import archs_of, spelled
 from atoll_plugins.formats.host_compilers import Compiler, choose, read_compiler, tool_path
@@ -186,7 +179,7 @@ def plan_clang(request: LaneRequest, clang: Compiler, toolkit: Toolkit, why: str
     key = f"{fingerprint(programs)} {toolkit.digest}"
     built = [_compile(request, unit, clang, toolkit, key, programs) for unit in request.units]
     return LanePlan(
-        actions=tuple(action for action, _ in built),
+        actions=(*staging(request), *(action for action, _ in built)),
         objects=tuple(product for _, product in built),
         tools=(
             ToolChoice(
@@ -209,8 +202,9 @@ def _compile(
     key: str,
     programs: tuple[Path, ...],
 ) -> tuple[Action, ObjectProduct]:
-    plain = output_path(request.build, "cuda", unit.target, unit.path)
-    out, depfile = f"{plain}.o", f"{plain}.d"
+    # clang starts no shell, but `fatbinary` stumbles over a quote in a name made after the source's.
+    shown = seen(request, unit)
+    out, depfile = f"{shown.out}.o", f"{shown.out}.d"
     argv = (
         *(str(clang.cxx), *_base(toolkit), *code_flags(unit), f"-std={request.cxx_standard}"),
         f"-O{request.optimise}",
@@ -222,13 +216,14 @@ def _compile(
         *(part for header in unit.force_include for part in ("-include", header)),
         *list_option("cuda", request, "flags"),
         *unit.flags,
-        *("-MD", "-MF", depfile, "-c", argument(unit.path), "-o", out),
+        *shown.flags,
+        *("-MD", "-MF", depfile, "-c", shown.source, "-o", out),
     )
     action = Action(
         name=f"cuda {unit.target} {unit.path}",
         argv=argv,
         inputs=(
-            *dict.fromkeys((unit.path, *unit.force_include)),
+            *dict.fromkeys((unit.path, *((shown.source,) if shown.action else ()), *unit.force_include)),
             *(str(path) for path in (*programs, *sorted(STUB.glob("*.h")))),
         ),
         outputs=(out,),
