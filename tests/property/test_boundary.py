@@ -165,7 +165,7 @@ def test_any_text_after_a_marker_is_an_entry_or_a_refusal(text: str, marker: str
     with tempfile.TemporaryDirectory() as place:
         (Path(place) / "a.cpp").write_text(f"{marker}{text}")
         faults = _faults(Path(place))
-    assert all(item.span is not None and item.code.startswith("ATL03") for item in faults)
+    assert all(item.span is not None and item.code.startswith("ATL03") and item.notes for item in faults)
 
 
 def _faults(folder: Path) -> tuple[Diagnostic, ...]:

@@ -30,6 +30,8 @@ _CONTEXTS = {
     "template_declaration": "it is a template",
     "compound_statement": "it stands inside a function",
 }
+_EXPECTED = "expected: one function definition at file scope that C can call"
+_LISTS = "can cross: a list of parameters whose number and types are fixed"
 _WRONG = "ATL0301"
 _CLAUSE = "ATL0302"
 _CLAUSE_NAME = "ATL0303"
@@ -85,23 +87,38 @@ def entry_at(source: Source, tree: Node, marked: Marked) -> Entry | None:
     place = source.span(marked.start, marked.end)
     if marked.opened is not None:
         spot = source.span(marked.opened)
-        source.fault(_WRONG, "a parenthesis after the marker is never closed", spot)
+        source.fault(
+            _WRONG,
+            "a parenthesis after the marker is never closed",
+            spot,
+            "found: no `)` before the next brace, the next `;` or the end",
+            "expected: the `)` of a clause or of a parameter list",
+        )
         return None
+    found = f"found: {_line(source.text, marked.follows)}"
     node = _declaration(tree, marked.follows)
     if node is None or marked.follows >= len(source.text):
-        source.fault(_WRONG, "no function definition follows the marker", place)
+        source.fault(_WRONG, "no function definition follows the marker", place, found, _EXPECTED)
         return None
     if refused := _context(node, source.by_hand):
-        source.fault(_FORM, f"the marked declaration cannot be exported: {refused}", place)
+        message = f"the marked declaration cannot be exported: {refused}"
+        source.fault(_FORM, message, place, found, _EXPECTED)
         return None
     declarator = _declarator(node)
     if declarator is not None and declarator.end_byte <= marked.follows:
-        source.fault(_WRONG, "no function definition follows the marker", place)
+        source.fault(_WRONG, "no function definition follows the marker", place, found, _EXPECTED)
         return None
     if declarator is None or _broken(node, declarator):
-        source.fault(_WRONG, "the marked declaration could not be parsed", place)
+        source.fault(_WRONG, "the marked declaration could not be parsed", place, found, _EXPECTED)
         return None
     return _entry(source, node, declarator, marked)
+
+
+def _line(text: bytes, start: int) -> str:
+    """Return the first line of code at an offset, for a note."""
+    end = text.find(b"\n", start)
+    shown = _short(_decoded(text[start : len(text) if end < 0 else min(end, start + 400)]))
+    return f"`{shown}`" if shown else "the end of the file"
 
 
 def _declaration(tree: Node, offset: int) -> Node | None:
@@ -173,6 +190,8 @@ def _entry(source: Source, node: Node, declarator: Node, marked: Marked) -> Entr
                 _FORM,
                 f"the marked declaration cannot be exported: it has `{_text(child)}` after its parameters",
                 source.span(child.start_byte, child.end_byte),
+                f"found: `{_text(child)}`",
+                "can stand there: `noexcept`",
             )
     result = _typed(source, node, name_node)
     parameters = _parameters(source, list_node, clause)
@@ -204,7 +223,14 @@ def _clause(source: Source, marked: Marked) -> Clause:
     if marked.clause is None:
         if source.text[marked.start : marked.end].endswith(b"_AS"):
             place = source.span(marked.start, marked.end)
-            source.fault(_CLAUSE, "the marker takes a clause in parentheses and has none", place)
+            written = _decoded(source.text[marked.start : marked.end])
+            source.fault(
+                _CLAUSE,
+                "the marker takes a clause in parentheses and has none",
+                place,
+                f"found: {written}",
+                f"with a clause: {written}(x[n]); without one: {written.removesuffix('_AS')}_C",
+            )
         return Clause()
     text, start = marked.clause
     try:
@@ -229,7 +255,13 @@ def _typed(source: Source, node: Node, leaf: Node) -> str:
     struct = source.structs.get(base)
     for qualifier in qualifiers:
         if qualifier != "const":
-            source.fault(_FORM, f"`{qualifier}` cannot stand in a marked declaration", span)
+            source.fault(
+                _FORM,
+                f"`{qualifier}` cannot stand in a marked declaration",
+                span,
+                f"found: `{_short(_decoded(node.text or b'').split('{')[0])}`",
+                "can stand: `const`, and `restrict` on a pointer",
+            )
     declarator = node.child_by_field_name("declarator")
     stars: list[str] = []
     while declarator is not None and declarator.type in (
@@ -269,7 +301,9 @@ def _parameters(source: Source, node: Node, clause: Clause) -> tuple[Parameter, 
         children = []
     if "..." in [child.type for child in node.children]:
         place = source.span(node.start_byte, node.end_byte)
-        source.fault(_ABI, "a variadic parameter list has no C ABI that a boundary knows", place)
+        found_list = f"found: `{_short(_text(node))}`"
+        message = "a variadic parameter list has no C ABI that a boundary knows"
+        source.fault(_ABI, message, place, found_list, _LISTS)
     for child in children:
         parameter = _parameter(source, child, clause)
         if parameter is not None:
@@ -280,20 +314,24 @@ def _parameters(source: Source, node: Node, clause: Clause) -> tuple[Parameter, 
 
 def _parameter(source: Source, node: Node, clause: Clause) -> Parameter | None:
     span = source.span(node.start_byte, node.end_byte)
+    found = f"found: `{_short(_decoded(node.text or b''))}`"
     if node.type == "variadic_parameter_declaration":
-        source.fault(_ABI, "a variadic parameter list has no C ABI that a boundary knows", span)
+        message = "a variadic parameter list has no C ABI that a boundary knows"
+        source.fault(_ABI, message, span, found, _LISTS)
         return None
     if node.type == "optional_parameter_declaration":
-        source.fault(_FORM, "the marked declaration cannot be exported: a parameter has a default", span)
+        message = "the marked declaration cannot be exported: a parameter has a default"
+        source.fault(_FORM, message, span, found, "can cross: parameters that every caller gives")
         return None
     leaf = node.child_by_field_name("declarator")
     while leaf is not None and leaf.type == "pointer_declarator":
         leaf = leaf.child_by_field_name("declarator")
     if leaf is None:
-        source.fault(_FORM, "a parameter of a marked declaration has no name", span)
+        message = "a parameter of a marked declaration has no name"
+        source.fault(_FORM, message, span, found, "expected: a type and a name, which clause and Python use")
         return None
     if node.type != "parameter_declaration":
-        source.fault(_WRONG, "the marked declaration could not be parsed", span)
+        source.fault(_WRONG, "the marked declaration could not be parsed", span, found, _EXPECTED)
         return None
     before = len(source.faults)
     ctype = _typed(source, node, leaf)
@@ -360,7 +398,8 @@ def _check_size(source: Source, span: Span, by_name: dict[str, Parameter], name:
         return
     given = by_name.get(size)
     if given is None:
-        source.fault(_CLAUSE_NAME, f"the extent of `{name}` names `{size}`, which is no parameter", span)
+        message = f"the extent of `{name}` names `{size}`, which is no parameter"
+        source.fault(_CLAUSE_NAME, message, span, f"parameters: {', '.join(by_name) or 'none'}")
     elif given.element or kind(given.ctype.removeprefix("const ")) not in (Kind.SIGNED, Kind.UNSIGNED):
         source.fault(
             _CLAUSE_NAME,

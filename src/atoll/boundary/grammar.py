@@ -11,6 +11,9 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
+from atoll.diagnostics import Diagnostic
+from atoll.errors import PluginError
+
 if TYPE_CHECKING:
     from tree_sitter import Language, Point, Tree
 
@@ -23,7 +26,27 @@ TIME_LIMIT = 10.0
 
 @cache
 def _points() -> dict[str, EntryPoint]:
-    return {f".{point.name}": point for point in entry_points(group=GROUP)}
+    """Return the grammar of each extension.
+
+    Raises:
+        PluginError: Where two packages register different grammars for one extension.
+    """
+    found: dict[str, EntryPoint] = {}
+    for point in entry_points(group=GROUP):
+        # One package that is installed twice on the path is listed twice; both say the same.
+        known = found.setdefault(f".{point.name}", point)
+        if known.value != point.value:
+            raise PluginError(_two(point.name, known, point))
+    return found
+
+
+def _two(name: str, *points: EntryPoint) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0902",
+        message=f"two packages bring a grammar for `.{name}`",
+        notes=tuple(f"{point.dist.name if point.dist else 'a package'}: {point.value}" for point in points),
+        hint="uninstall one of them",
+    )
 
 
 def extensions() -> tuple[str, ...]:
