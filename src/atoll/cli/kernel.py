@@ -110,10 +110,13 @@ def _binary(size: int, stage: str | None, target: str) -> Exception:
 def check(
     file: str, targets: tuple[str, ...], races: bool, size: int | None, seed: int, as_data: bool
 ) -> None:
-    """Compile every kernel of a file and list all that is wrong; needs no device."""
+    """Compile every kernel of a file and list all that is wrong; needs no device.
+
+    For a target that is every operation it lacks, and what a device of it must have.
+    """
     failed = False
     with answering(as_data) as answer:
-        from atoll.diagnostics import as_json, render
+        from atoll.diagnostics import Severity, as_json, render
         from atoll.kernels.files import select
 
         rows: dict[str, list[str]] = {}
@@ -122,7 +125,7 @@ def check(
             faults, done = _checked(kernel, targets, races=races, size=size, seed=seed)
             found += faults
             rows[kernel.__name__] = done
-        failed = bool(found)
+        failed = any(item.severity is Severity.ERROR for item in found)
         answer |= {"kernels": rows, "diagnostics": [as_json(item) for item in found]}
         if not as_data:
             for name, done in rows.items():
@@ -136,8 +139,9 @@ def check(
 def _checked(
     kernel: KernelFunction, targets: tuple[str, ...], *, races: bool, size: int | None, seed: int
 ) -> tuple[list[Diagnostic], list[str]]:
-    """Return everything wrong with a kernel, and what was done without a fault."""
+    """Return what is wrong with a kernel and what a device must have, and what was done without a fault."""
     from atoll.errors import AtollError, UsageError
+    from atoll.kernels.needs import needs
     from atoll.kernels.show import emit, target_named
 
     faults: list[Diagnostic] = []
@@ -149,12 +153,14 @@ def _checked(
     done.append("compiles")
     for text in targets:
         try:
-            emit(kernel, *target_named(text))
+            emitter, target = target_named(text)
+            emit(kernel, emitter, target)
             done.append(f"emits for {text}")
         except UsageError:
             raise
         except AtollError as error:
             faults += error.diagnostics
+        faults += needs(kernel, emitter, target)
     if races:
         try:
             _run_oracle(kernel, size, seed)

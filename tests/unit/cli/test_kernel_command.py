@@ -161,3 +161,65 @@ def test_run_says_where_a_device_differs(file: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_file_that_is_not_there_is_unreadable(tmp_path: Path) -> None:
     assert call("check", tmp_path / "none.py", "--json").exit_code == 2
+
+
+WIDE = """
+import atoll
+from atoll import f16, f64, i64, kernel, view
+
+@kernel
+def wide(x: view[f64], n: view[i64], h: view[f16]):
+    i = atoll.global_id(0)
+    while i > 0:
+        i = i - 1
+        if i == 3:
+            break
+    atoll.atomic_add(n, 0, 1)
+    x[i] = atoll.exp(x[i]) + atoll.sin(x[i])
+    h[i] = f16(1.0)
+"""
+
+
+def test_check_lists_what_a_target_lacks_and_what_a_device_must_have_with_their_places(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(WIDE)
+    done = call("check", path, "--target", "vulkan", "--json")
+    assert done.exit_code == 1
+    head = "`wide` runs only where a device of `vulkan:1.2` has "
+    said = [
+        (item["severity"], item["message"].removeprefix(head), item["span"]["line"], item["span"]["column"])
+        for item in json.loads(done.stdout)["diagnostics"]
+    ]
+    assert said == [
+        ("error", "`vulkan:1.2` lacks `exp` on f64", 13, 12),
+        ("error", "`vulkan:1.2` lacks `sin` on f64", 13, 30),
+        ("note", "spirv.capability = Float64", 6, 10),
+        ("note", "spirv.capability = Int64Atomics", 12, 5),
+        ("note", "spirv.capability = StorageBuffer16BitAccess", 6, 38),
+    ]
+
+
+def test_what_a_device_must_have_is_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(WIDE.replace("atoll.exp(x[i]) + atoll.sin(x[i])", "x[i] + 1.0"))
+    done = call("check", path, "--target", "vulkan")
+    assert done.exit_code == 0
+    assert "wide: compiles, emits for vulkan" in done.stdout
+    assert (
+        "note[ATL0787]: `wide` runs only where a device of `vulkan:1.2` has spirv.capability = Float64"
+        in done.stderr
+    )
+    assert "^^^^^^^^^^^^" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["elementwise", "matrix", "movement", "normalise", "particles", "reduction", "simulation", "sparse"],
+)
+@pytest.mark.parametrize("target", ["vulkan", "cuda:sm_90", "sycl"])
+def test_what_the_test_kernels_need_is_found_without_a_device(name: str, target: str) -> None:
+    folder = Path(__file__).parents[3] / "examples/kernels"
+    done = call("check", folder / f"{name}.py", "--target", target)
+    assert done.exit_code == 0, done.stderr

@@ -31,4 +31,9 @@ CODES = {
         "code that LLVM refused",
         "LLVM did not take what the emitter wrote. That is a fault of Atoll, not of the kernel.",
     ),
+    "ATL0787": CodeInfo(
+        "a fact that a device must meet",
+        "The code for this target runs only on devices that have what is named, and a launch elsewhere is "
+        "refused before it starts. The place is the first that asks for it.",
+    ),
 }
