@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from atoll.accel import AccelSet as AccelSet
     from atoll.errors import AtollError as AtollError
     from atoll.kernels.definition import device as device
+    from atoll.kernels.definition import extern as extern
     from atoll.kernels.definition import kernel as kernel
     from atoll.kernels.generics import const as const
     from atoll.kernels.scalars import bf16 as bf16
@@ -101,6 +102,7 @@ _HOMES = {
     "AccelSet": "atoll.accel",
     "AtollError": "atoll.errors",
     "device": "atoll.kernels.definition",
+    "extern": "atoll.kernels.definition",
     "kernel": "atoll.kernels.definition",
     "const": "atoll.kernels.generics",
     "vec": "atoll.kernels.vectors",

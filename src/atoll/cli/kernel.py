@@ -106,9 +106,16 @@ def _binary(size: int, stage: str | None, target: str) -> Exception:
 @click.option("--races", is_flag=True, help="Also run the oracle on sample arguments and look for races.")
 @click.option("--size", metavar="N", type=click.IntRange(1, 1 << 16), help="Work-items in a dimension.")
 @click.option("--seed", metavar="N", type=int, default=0, help="Of the arguments and the schedule.")
+@click.option("-v", "--verbose", is_flag=True, help="Say what is compiled, and what is skipped.")
 @_JSON
 def check(
-    file: str, targets: tuple[str, ...], races: bool, size: int | None, seed: int, as_data: bool
+    file: str,
+    targets: tuple[str, ...],
+    races: bool,
+    size: int | None,
+    seed: int,
+    verbose: bool,
+    as_data: bool,
 ) -> None:
     """Compile every kernel of a file and list all that is wrong; needs no device.
 
@@ -126,6 +133,11 @@ def check(
             found += faults
             rows[kernel.__name__] = done
         failed = any(item.severity is Severity.ERROR for item in found)
+        if verbose and not failed:
+            from atoll.kernels.collector import collect
+
+            for line in collect(select(file)).lines():
+                click.echo(line, err=True)
         answer |= {"kernels": rows, "diagnostics": [as_json(item) for item in found]}
         if not as_data:
             for name, done in rows.items():

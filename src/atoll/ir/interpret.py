@@ -195,8 +195,8 @@ class _Run:
                 pass  # every work-item that reaches it is here: uniform (verified), in lockstep
             case n.Fence():
                 pass  # one statement is done by all before the next: memory is always in order
-            case n.SubGroup():
-                raise AssertionError("sub-groups are emulated before a kernel is run")
+            case n.SubGroup() | n.ExternCall():
+                raise AssertionError("sub-groups are emulated, externs refused before a kernel is run")
         return mask
 
     def assign(self, name: str, value: Vector, mask: Vector) -> None:

@@ -17,6 +17,8 @@ from atoll.ir.types import Scalar, View
 
 #: The version of the language; the first line of the text form and part of every cache key.
 VERSION = 1
+#: What the source of an extern is called in the text: printable, without a quotation mark.
+LINK = re.compile(r"[ !#-~]{1,200}")
 #: What a name looks like.
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -36,6 +38,17 @@ class LocalVariable:
 
     name: str
     type: Scalar
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Extern:
+    """A function that another source defines: `link` names that source, for whoever links."""
+
+    name: str
+    params: tuple[Scalar, ...]
+    result: Scalar | None
+    link: str
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -69,6 +82,7 @@ class Kernel:
         locals: Every local it assigns.
         shared: Its work-group memory.
         arrays: Arrays that each work-item has for itself.
+        externs: The functions of other sources that it calls.
         body: Its statements.
         group: The work-group size that its launch contract fixes; zeros where any size serves.
     """
@@ -78,6 +92,7 @@ class Kernel:
     locals: tuple[LocalVariable, ...] = ()
     shared: tuple[SharedArray, ...] = ()
     arrays: tuple[PrivateArray, ...] = ()
+    externs: tuple[Extern, ...] = ()
     body: Block = ()
     group: tuple[int, int, int] = (0, 0, 0)
     span: Span | None = field(default=None, compare=False, repr=False)

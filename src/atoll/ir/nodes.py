@@ -333,7 +333,21 @@ class SubGroup:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Stmt = Assign | Store | If | Loop | Break | Continue | Return | Barrier | Atomic | Fence | SubGroup
+@dataclass(frozen=True, slots=True)
+class ExternCall:
+    """Call a function that another source defines; `result`, if it has one, is a local that gets it.
+
+    `function` is the name of one of the kernel's :class:`atoll.ir.module.Extern`.
+    """
+
+    function: str
+    arguments: tuple[Expr, ...]
+    result: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Together = Barrier | Fence | SubGroup | ExternCall
+Stmt = Assign | Store | If | Loop | Break | Continue | Return | Atomic | Together
 Block = tuple[Stmt, ...]
 
 

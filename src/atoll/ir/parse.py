@@ -14,7 +14,17 @@ from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import CompileError
 from atoll.ir import nodes as n
 from atoll.ir import ops
-from atoll.ir.module import NAME, VERSION, Kernel, LocalVariable, Module, Parameter, PrivateArray, SharedArray
+from atoll.ir.module import (
+    NAME,
+    VERSION,
+    Extern,
+    Kernel,
+    LocalVariable,
+    Module,
+    Parameter,
+    PrivateArray,
+    SharedArray,
+)
 from atoll.ir.types import MAX_RANK, SCALARS, Kind, Scalar, View
 
 #: The longest text, in characters, and the deepest nesting of expressions and of blocks.
@@ -27,6 +37,7 @@ _TOKEN = re.compile(
     r"|(?P<arrow>->)"
     r"|(?P<number>-?(?:0x[0-9a-f]{1,16}|[0-9]{1,400}(?:\.[0-9]{1,400})?(?:e[-+]?[0-9]{1,4})?)(?![A-Za-z0-9_.]))"
     r"|(?P<name>[%$]?[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9]+)?)"
+    r'|(?P<text>"[ !#-~]{1,200}")'
     r"|(?P<mark>[](){}<>\[,:=])"
 )
 _FUNCTIONS: dict[str, ops.Unary | ops.Binary | ops.Compare | ops.Logical | ops.Math] = {
@@ -152,6 +163,7 @@ class _Parser:
         z = self.integer("a size", 1 << 31)
         self.expect(")")
         self.expect("{")
+        externs = self.externs()
         shared, arrays, variables = self.declarations()
         body = self.block_rest()
         return Kernel(
@@ -160,6 +172,7 @@ class _Parser:
             locals=variables,
             shared=shared,
             arrays=arrays,
+            externs=externs,
             body=body,
             group=(x, y, z),
         )
@@ -189,6 +202,21 @@ class _Parser:
             self.types[name] = scalar = self.scalar()
             variables.append(LocalVariable(name, scalar))
         return shared, arrays, tuple(variables)
+
+    def externs(self) -> tuple[Extern, ...]:
+        found: list[Extern] = []
+        while self.word == "extern" and NAME.fullmatch(self.following):
+            self.at += 1
+            name = self.plain_name("a function's name")
+            self.expect("(")
+            params: list[Scalar] = []
+            while not self.accept(")"):
+                if params:
+                    self.expect(",")
+                params.append(self.scalar())
+            result = self.scalar() if self.accept("->") else None
+            found.append(Extern(name, tuple(params), result, self.take("text", "a source")[1:-1]))
+        return tuple(found)
 
     def arrays(self, word: str) -> list[tuple[str, Scalar, int]]:
         found: list[tuple[str, Scalar, int]] = []
@@ -270,10 +298,8 @@ class _Parser:
                 return n.Barrier(self.choice(ops.Scope))
             case "atomic":
                 return self.atomic()
-            case "fence":
-                return n.Fence(self.choice(ops.Scope))
-            case "subgroup":
-                return self.subgroup()
+            case "call" | "fence" | "subgroup":
+                return self.together(word)
         self.at -= 1
         raise self.wrong(f"expected a statement, found {word!r}")
 
@@ -288,6 +314,21 @@ class _Parser:
         value = self.expression()
         result = self.local(self.take("name", "a local")) if self.accept("->") else None
         return n.Atomic(op, base, indices, value, expected, result, order, scope)
+
+    def together(self, word: str) -> n.Stmt:
+        match word:
+            case "call":
+                return self.extern_call()
+            case "fence":
+                return n.Fence(self.choice(ops.Scope))
+        return self.subgroup()
+
+    def extern_call(self) -> n.ExternCall:
+        name = self.plain_name("a function's name")
+        self.expect("(")
+        given = self.arguments(")")
+        result = self.local(self.take("name", "a local")) if self.accept("->") else None
+        return n.ExternCall(name, given, result)
 
     def subgroup(self) -> n.SubGroup:
         op = self.choice(ops.SubGroup)

@@ -130,6 +130,8 @@ class _Emulation:
             case n.Loop():
                 condition, body = self.value(stmt.condition), self.block(stmt.body)
                 return [replace(stmt, condition=condition, body=body, step=self.block(stmt.step))]
+            case n.ExternCall():
+                return [replace(stmt, arguments=self.values(stmt.arguments))]
             case n.SubGroup():
                 return self.alone(stmt) if self.width == 1 else self.together(stmt)
         return [stmt]

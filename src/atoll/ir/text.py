@@ -34,6 +34,9 @@ def fingerprint(module: Module) -> str:
 def _kernel(kernel: Kernel) -> Iterator[str]:
     params = ", ".join(f"{param.name}: {param.type}" for param in kernel.params)
     yield f"kernel {kernel.name}({params}) group({', '.join(map(str, kernel.group))}) {{"
+    for extern in kernel.externs:
+        result = "" if extern.result is None else f" -> {extern.result}"
+        yield f'  extern {extern.name}({", ".join(map(str, extern.params))}){result} "{extern.link}"'
     for item in kernel.shared:
         yield f"  shared {item.name}: {item.element}[{item.length}]"
     for array in kernel.arrays:
@@ -63,6 +66,9 @@ def _statement(stmt: n.Stmt, indent: str) -> Iterator[str]:
             yield f"{indent}barrier {stmt.scope}"
         case n.Atomic():
             yield indent + _atomic(stmt)
+        case n.ExternCall():
+            result = "" if stmt.result is None else f" -> %{stmt.result}"
+            yield f"{indent}call {stmt.function}({', '.join(map(expression, stmt.arguments))}){result}"
         case n.Fence():
             yield f"{indent}fence {stmt.scope}"
         case n.SubGroup():

@@ -75,6 +75,9 @@ class _Flow:
             case n.Atomic():
                 if stmt.result is not None:
                     self.varying.add(stmt.result)
+            case n.ExternCall():
+                if stmt.result is not None:
+                    self.varying.add(stmt.result)
             case n.Barrier() if way.varying and not self.narrow:
                 self.faults[id(stmt)] = _diagnostic(stmt.span, way.cause)
             case n.SubGroup():

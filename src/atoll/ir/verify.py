@@ -12,7 +12,7 @@ from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import CompileError
 from atoll.ir import nodes as n
 from atoll.ir import ops
-from atoll.ir.module import NAME, Kernel, Module, PrivateArray, SharedArray
+from atoll.ir.module import LINK, NAME, Kernel, Module, PrivateArray, SharedArray
 from atoll.ir.names import is_reserved
 from atoll.ir.text import expression
 from atoll.ir.types import BOOL, I32, I64, MAX_RANK, Kind, Scalar, View
@@ -78,6 +78,7 @@ class _Check:
         names = [param.name for param in kernel.params]
         names += [item.name for item in kernel.shared] + [item.name for item in kernel.arrays]
         names += [item.name for item in kernel.locals]
+        self.declare_externs()
         for name in (kernel.name, *names):
             if not NAME.fullmatch(name) or is_reserved(name):
                 self.fault(f"`{name}` is no KIR name", kernel.span)
@@ -101,6 +102,13 @@ class _Check:
         self.locals = {item.name: item.type for item in kernel.locals}
         if any(not 0 <= size < 1 << 31 for size in kernel.group):
             self.fault(f"no work-group has the size {kernel.group}", kernel.span)
+
+    def declare_externs(self) -> None:
+        for extern in self.kernel.externs:
+            if not LINK.fullmatch(extern.link) or not NAME.fullmatch(extern.name):
+                self.fault(f"`{extern.name}` cannot be linked from {extern.link!r}", extern.span)
+        if len({extern.name for extern in self.kernel.externs}) != len(self.kernel.externs):
+            self.fault("a function is declared twice", self.kernel.span)
 
     # --- statements ---
 
@@ -141,6 +149,8 @@ class _Check:
             case n.Break() | n.Continue() | n.Return():
                 self.leave(stmt, defined, loop=loop, step=step)
                 return None
+            case n.ExternCall():
+                return self.extern_call(stmt, defined, step=step)
             case n.SubGroup():
                 return self.subgroup(stmt, defined, step=step)
             case n.Barrier():
@@ -192,6 +202,19 @@ class _Check:
             return defined
         if self.locals.get(stmt.result) != element:
             self.fault(f"local `{stmt.result}` is no {element}", stmt.span)
+        return self.define(stmt.result, defined, stmt.span)
+
+    def extern_call(self, stmt: n.ExternCall, defined: frozenset[str], *, step: bool) -> frozenset[str]:
+        known = next((item for item in self.kernel.externs if item.name == stmt.function), None)
+        if known is None or len(known.params) != len(stmt.arguments) or step:
+            self.fault(f"no call of `{stmt.function}` can stand here", stmt.span)
+            return defined
+        for argument, wanted in zip(stmt.arguments, known.params, strict=True):
+            self.value(argument, defined, wanted, f"an argument of `{stmt.function}`")
+        if stmt.result is None:
+            return defined
+        if self.locals.get(stmt.result) != known.result:
+            self.fault(f"local `{stmt.result}` is no {known.result}", stmt.span)
         return self.define(stmt.result, defined, stmt.span)
 
     def subgroup(self, stmt: n.SubGroup, defined: frozenset[str], *, step: bool) -> frozenset[str]:

@@ -46,6 +46,8 @@ def values(stmt: n.Stmt) -> tuple[n.Expr, ...]:
             return (*stmt.indices, *expected, stmt.value)
         case n.SubGroup():
             return (stmt.value,) if stmt.lane is None else (stmt.value, stmt.lane)
+        case n.ExternCall():
+            return stmt.arguments
         case n.If() | n.Loop():
             return (stmt.condition,)
     return ()

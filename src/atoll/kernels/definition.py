@@ -48,6 +48,33 @@ class DeviceFunction:
         return running.item.call(self, arguments, named)
 
 
+class ExternFunction:
+    """A function that another source defines and kernels may call; made by :func:`extern`."""
+
+    def __init__(self, function: types.FunctionType, link: str) -> None:
+        self.function, self.link = function, link
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+
+    def __repr__(self) -> str:
+        return f"<extern {self.__name__} of {self.link}>"
+
+    def __call__(self, *_arguments: Any, **_named: Any) -> NoReturn:
+        """Refuse: Python has no body of it."""
+        from atoll.kernels.scalars import Fault
+        from atoll.kernels.surface import running
+
+        message = f"`{self.__name__}` is defined by {self.link}, and Python has no body of it"
+        if running.item is not None:
+            raise Fault("ATL0758", message)
+        raise LaunchError(
+            Diagnostic(
+                code="ATL0761", message=message, hint="call it from a kernel for a target that links it"
+            )
+        )
+
+
 class KernelFunction:
     """A kernel; made by :func:`kernel`.
 
@@ -240,6 +267,19 @@ class KernelFunction:
 def device(function: Callable[..., Any]) -> DeviceFunction:
     """Mark a function as one that kernels may call; it is inlined."""
     return DeviceFunction(_checked(function, "device"))
+
+
+def extern(*, link: str) -> Callable[[Callable[..., Any]], ExternFunction]:
+    """Mark a function without a body as one that another source defines: ``@atoll.extern(link="blur.cu")``.
+
+    Args:
+        link: The source that defines it, which whoever links the emitted code adds.
+    """
+
+    def marked(function: Callable[..., Any]) -> ExternFunction:
+        return ExternFunction(_checked(function, "extern"), link)
+
+    return marked
 
 
 @overload

@@ -30,7 +30,9 @@ class CudaCppEmitter:
 
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as CUDA C++."""
-        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing, subgroups=WARP)
+        job = prepare(
+            module, kernel, target, group, fixed=False, lacks=lacks_nothing, subgroups=WARP, links=True
+        )
         return Emitted(
             target=target,
             stage=self.stage,

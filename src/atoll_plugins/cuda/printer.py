@@ -85,7 +85,8 @@ class CudaPrinter(GpuPrinter):
 
     def head(self) -> list[str]:
         """Say what the text is."""
-        return ["// Made by Atoll from KIR: launch ABI 1, no contraction. CUDA C++."]
+        lines = ["// Made by Atoll from KIR: launch ABI 1, no contraction. CUDA C++."]
+        return [*lines, *self.extern_text('extern "C" __device__')]
 
     def function(self, parameters: str) -> list[str]:
         """Name the kernel, with the size of its group where that is fixed."""

@@ -394,15 +394,17 @@ class Function(Lowering[str]):
                 self.out.branch(self.loops[-1][1])
             case nodes.Return():
                 self.out.line("ret")
-            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup():
+            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup() | nodes.ExternCall():
                 self._together(stmt)
             case nodes.Atomic():
                 self._atomic(stmt)
             case _:
                 assert_never(stmt)
 
-    def _together(self, stmt: nodes.Barrier | nodes.Fence | nodes.SubGroup) -> None:
+    def _together(self, stmt: nodes.Together) -> None:
         match stmt:
+            case nodes.ExternCall():
+                raise AssertionError("an extern is refused before")
             case nodes.Barrier():
                 self.out.line("bar.sync 0")
             case nodes.Fence():

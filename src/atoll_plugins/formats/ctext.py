@@ -274,7 +274,7 @@ class CPrinter(ABC):
                 self.line(f"goto {self._steps[-1]};" if self._steps[-1] else "continue;")
             case nodes.Return():
                 self.leave()
-            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup():
+            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup() | nodes.ExternCall():
                 self.together(stmt)
             case nodes.Atomic():
                 text = self.atomic(stmt, f"&{self.element(stmt.base, stmt.indices)}")
@@ -284,9 +284,13 @@ class CPrinter(ABC):
             case _:
                 assert_never(stmt)
 
-    def together(self, stmt: nodes.Barrier | nodes.Fence | nodes.SubGroup) -> None:
-        """Print what work-items do together."""
+    def together(self, stmt: nodes.Together) -> None:
+        """Print what work-items do together, and a call of what another source defines."""
         match stmt:
+            case nodes.ExternCall():
+                given = ", ".join(bare(self.expression(item)) for item in stmt.arguments)
+                head = "" if stmt.result is None else f"{self.local(stmt.result)} = "
+                self.line(f"{head}{stmt.function}({given});")
             case nodes.Barrier():
                 self.barrier()
             case nodes.Fence():
@@ -330,6 +334,15 @@ class CPrinter(ABC):
             at, gaps = at + 4, gaps + 1
         size = f"sizeof(struct {name}) == {self.layout.block_bytes}"
         return [*lines, "};", f"typedef char {name}_size[{size} ? 1 : -1];"]
+
+    def extern_text(self, prefix: str) -> list[str]:
+        """Return the declarations of what other sources define."""
+        lines = []
+        for item in self.kernel.externs:
+            given = ", ".join(map(self.dialect.value, item.params)) or "void"
+            result = "void" if item.result is None else self.dialect.value(item.result)
+            lines.append(f"{prefix} {result} {item.name}({given});  // {item.link}")
+        return lines
 
     def helper_text(self) -> list[str]:
         """Return the helpers that were used, by name, after the conversions that they or the body use."""

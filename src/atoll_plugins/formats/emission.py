@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import CompileError
 from atoll.ir import Kernel, LaunchLayout, Module, has_barrier, layout, nodes
-from atoll.ir.module import LocalVariable, Parameter, PrivateArray, SharedArray
+from atoll.ir.module import Extern, LocalVariable, Parameter, PrivateArray, SharedArray
 from atoll.ir.subgroups import emulated
 from atoll.ir.walk import expressions, has_subgroups, statements, values
 from atoll.plugin import Target
@@ -58,6 +58,7 @@ def prepare(
     fixed: bool,
     lacks: Lacks,
     subgroups: int | None = None,
+    links: bool = False,
 ) -> Job:
     """Return the job of emitting a kernel.
 
@@ -70,6 +71,7 @@ def prepare(
         lacks: What the target lacks.
         subgroups: The size of a sub-group that a group has to be full of; 1 where the device says it at
             run time. None where the target has no sub-groups, and they are emulated.
+        links: Whether what is emitted is linked later, so that it may call what others define.
 
     Raises:
         CompileError: Where there is no such kernel, no usable size, or where the target lacks something.
@@ -80,6 +82,8 @@ def prepare(
         raise CompileError(_no_kernel(module, name)) from None
     waits = has_barrier(kernel)
     faults = _lacking(kernel, target, lacks)
+    if not links:
+        faults += [_unlinked(item, target) for item in kernel.externs]
     size = group if any(group) else kernel.group
     reason = _group_fault(kernel, group, size, needed=fixed or waits)
     if reason:
@@ -131,6 +135,16 @@ def _lack(kernel: Kernel, target: Target, reason: str, span: Span | None) -> Dia
         span=span,
         notes=(f"kernel: {kernel.name}", f"target: {target}"),
         hint="use another operation or type here, or leave this target out of the set",
+    )
+
+
+def _unlinked(item: Extern, target: Target) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0786",
+        message=f"the code for `{target}` is not linked, so it cannot call `{item.name}`",
+        span=item.span,
+        notes=(f"target: {target}", f"`{item.name}` is defined by: {item.link}"),
+        hint="leave this target out, or write a function marked with `@atoll.device`",
     )
 
 

@@ -32,7 +32,9 @@ class HipEmitter:
 
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as HIP C++."""
-        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing, subgroups=1)
+        job = prepare(
+            module, kernel, target, group, fixed=False, lacks=lacks_nothing, subgroups=1, links=True
+        )
         return Emitted(
             target=target,
             stage=self.stage,

@@ -87,6 +87,7 @@ class HipPrinter(GpuPrinter):
         """Say what the text is, forbid contraction, declare the functions of the device library."""
         lines = ["// Made by Atoll from KIR: launch ABI 1, no contraction. HIP C++."]
         lines.append("#pragma clang fp contract(off)")
+        lines += self.extern_text('extern "C" __attribute__((device))')
         texts = (*self.lines, *self.helpers.values())
         used = {found.groups() for text in texts for found in _OCML.finditer(text)}
         for name, width in sorted(used):

@@ -304,17 +304,24 @@ class LlvmFunction(Lowering[str]):
                 self.go(self.loops[-1][1])
             case nodes.Return():
                 self.leave()
-            case nodes.Barrier():
-                self.barrier()
             case nodes.Atomic():
                 self._atomic(stmt)
+            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup() | nodes.ExternCall():
+                self._together(stmt)
+            case _:
+                assert_never(stmt)
+        return isinstance(stmt, nodes.Break | nodes.Continue | nodes.Return)
+
+    def _together(self, stmt: nodes.Together) -> None:
+        match stmt:
+            case nodes.Barrier():
+                self.barrier()
             case nodes.Fence():
                 self.line(f"fence {self.scope(stmt.scope)}acq_rel")
             case nodes.SubGroup():
                 self.assign(stmt.result, self.subgroup(stmt))
-            case _:
-                assert_never(stmt)
-        return isinstance(stmt, nodes.Break | nodes.Continue | nodes.Return)
+            case nodes.ExternCall():
+                raise AssertionError("an extern is refused before")
 
     def assign(self, local: str, value: str) -> None:
         """Store a local."""

@@ -371,7 +371,7 @@ class Function(Lowering[int]):
                 self.out.emit(Op.Branch, self.loops[-1][1])
             case nodes.Return():
                 self.out.emit(Op.Return)
-            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup():
+            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup() | nodes.ExternCall():
                 self._together(stmt)
             case nodes.Atomic():
                 self._atomic(stmt)
@@ -420,9 +420,11 @@ class Function(Lowering[int]):
         self.out.emit(Op.Branch, header)
         self._label(merge)
 
-    def _together(self, stmt: nodes.Barrier | nodes.Fence | nodes.SubGroup) -> None:
+    def _together(self, stmt: nodes.Together) -> None:
         memory = self.types.word(Semantics.AcquireRelease | _BOTH_MEMORIES)
         match stmt:
+            case nodes.ExternCall():
+                raise AssertionError("an extern is refused before")
             case nodes.Barrier():
                 group = self.types.word(Scope.Workgroup)
                 self.out.emit(Op.ControlBarrier, group, group, memory)

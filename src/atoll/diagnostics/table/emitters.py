@@ -31,6 +31,11 @@ CODES = {
         "code that LLVM refused",
         "LLVM did not take what the emitter wrote. That is a fault of Atoll, not of the kernel.",
     ),
+    "ATL0786": CodeInfo(
+        "a call that this target cannot link",
+        "The kernel calls a function marked with `@atoll.extern`, which another source defines. Text for CUDA and "
+        "HIP declares it for whoever links; every other code is complete in itself.",
+    ),
     "ATL0787": CodeInfo(
         "a fact that a device must meet",
         "The code for this target runs only on devices that have what is named, and a launch elsewhere is "

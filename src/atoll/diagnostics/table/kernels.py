@@ -187,6 +187,11 @@ CODES = {
         "A signed sum, difference or product left its type. Kernels wrap, Python does not: a checked kernel "
         "says where the two part. Use a wider type, or an unsigned one where wrapping is meant.",
     ),
+    "ATL0758": CodeInfo(
+        "a function that Python has no body of",
+        "The kernel calls a function marked with `@atoll.extern`, which another source defines. The oracle runs "
+        "Python only.",
+    ),
     "ATL0760": CodeInfo(
         "an argument that does not fit its parameter",
         "The number, type, shape, layout or range of an argument is not what the kernel's signature says.",

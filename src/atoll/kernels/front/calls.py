@@ -12,7 +12,7 @@ from atoll.ir import BOOL, I64, SCALARS, Scalar, SharedArray, ops
 from atoll.ir import nodes as n
 from atoll.ir.types import MAX_RANK
 from atoll.kernels import surface
-from atoll.kernels.definition import DeviceFunction, KernelFunction
+from atoll.kernels.definition import DeviceFunction, ExternFunction, KernelFunction
 from atoll.kernels.front.convert import cast, coerce, expression, note_type, together
 from atoll.kernels.front.convert import literal as typed_literal
 from atoll.kernels.front.elements import element_place
@@ -69,6 +69,10 @@ def lower_call(state: State, node: ast.Call) -> Value | None:
     target, name = callee.object, ".".join(callee.path)
     if isinstance(target, DeviceFunction):
         return inline(state, node, target)
+    if isinstance(target, ExternFunction):
+        from atoll.kernels.front.externs import lower_extern
+
+        return lower_extern(state, node, target)
     if isinstance(target, type) and issubclass(target, Typed) and target is not Typed:
         return _conversion(state, node, target.scalar)
     made = struct_of(target)
@@ -81,6 +85,7 @@ def lower_call(state: State, node: ast.Call) -> Value | None:
     handler = _handler(target)
     if handler is None:
         raise _unknown(state, node, target, name)
+    state.skipped[name] = "built in"
     return handler(state, node, target)
 
 

@@ -47,6 +47,8 @@ class Compiled:
     typing: Mapping[Instance, Typing] = field(compare=False)
     #: What a checked kernel checks, by number.
     checks: tuple[Check, ...] = ()
+    #: What it calls that has no body, with why that is left out.
+    skipped: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def plain(self) -> bool:
@@ -112,6 +114,7 @@ def compile_kernel(
         locals=tuple(state.locals),
         shared=tuple(state.shared),
         arrays=tuple(state.arrays),
+        externs=tuple(state.externs),
         body=tuple(state.out),
         group=group,
         span=span,
@@ -119,7 +122,7 @@ def compile_kernel(
     frames = {instance_key(frame): frame, **state.devices}
     typing = {key: Typing(item.function, dict(item.typed), item.bindings) for key, item in frames.items()}
     checks = () if state.checks is None else tuple(state.checks.found)
-    return Compiled(verify(Module(kernels=(kernel,))), signed, state.captures, typing, checks)
+    return Compiled(verify(Module(kernels=(kernel,))), signed, state.captures, typing, checks, state.skipped)
 
 
 def _reporting(

@@ -14,6 +14,7 @@ from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import CompileError
 from atoll.ir import LocalVariable, PrivateArray, Scalar, SharedArray, is_reserved
 from atoll.ir import nodes as n
+from atoll.ir.module import Extern
 from atoll.kernels.environment import Captures
 from atoll.kernels.front.values import Opaque, SharedValue, StructArray, StructValue, ViewValue, Weak
 from atoll.kernels.source import Function
@@ -127,6 +128,9 @@ class State:
     breaks: list[list[frozenset[str]]] = field(default_factory=list)
     depth: int = 0
     devices: dict[Instance, Frame] = field(default_factory=dict)
+    externs: list[Extern] = field(default_factory=list)
+    #: What is called and has no body here, with why.
+    skipped: dict[str, str] = field(default_factory=dict)
     #: The checks of a checked kernel; None in any other.
     checks: Checks | None = None
 
@@ -161,7 +165,7 @@ class State:
         """Add a statement, and note what it defines."""
         self.out.append(stmt)
         defines = stmt.local if isinstance(stmt, n.Assign) else None
-        if isinstance(stmt, n.Atomic | n.SubGroup):
+        if isinstance(stmt, n.Atomic | n.SubGroup | n.ExternCall):
             defines = stmt.result
         if defines is not None and self.defined is not None:
             self.defined |= {defines}
