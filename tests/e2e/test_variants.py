@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.test_real_wheels import wheel
+from e2e.wheels import UV, unpacked
 
 MANIFEST = """
 [package]
@@ -77,13 +77,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def uv(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    import zipfile
-
-    folder = tmp_path_factory.mktemp("uv")
-    with zipfile.ZipFile(wheel("uv==0.13.8")) as archive:
-        program = Path(archive.extract("uv-0.13.8.data/scripts/uv", folder))
-    program.chmod(0o755)
-    return program
+    return unpacked(UV, "scripts/uv", tmp_path_factory.mktemp("uv"))
 
 
 @pytest.mark.parametrize(

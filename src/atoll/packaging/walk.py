@@ -32,6 +32,7 @@ class Walk:
     files: dict[str, None] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     pieces: int = 0
+    last: dict[str, Reader] = field(default_factory=dict)
 
     def visit(self, blob: Blob, depth: int = 0) -> None:
         """Read a blob and its members; what breaks becomes a diagnostic and an unread member."""
@@ -57,7 +58,14 @@ class Walk:
             self._unknown(blob.name, "ATL0454", f"reader `{reader.name}`: {type(error).__name__}: {error}")
 
     def _reader(self, blob: Blob) -> Reader | None:
-        return next((reader for reader in self.readers if reader.recognises(blob)), None)
+        # Thousands of modules of one kind may follow one another: whoever read the last one is asked first.
+        last = self.last.get(blob.kind) if blob.kind else None
+        if last is not None and last.recognises(blob):
+            return last
+        found = next((reader for reader in self.readers if reader.recognises(blob)), None)
+        if found is not None:
+            self.last[blob.kind] = found
+        return found
 
     def _take(self, event: Member | Finding | Fact, blob: Blob, depth: int) -> None:
         self.pieces += 1

@@ -25,13 +25,20 @@ INFLATE_PTX, INFLATE_CUBIN, INFLATE_TOTAL = 2048, 4 << 20, 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a fat binary; two fat binaries hold different ones of equal value."""
+    """One entry of a fat binary; two fat binaries hold different ones of equal value.
+
+    Attributes:
+        kind / isa / level / flags: As its header states them.
+        payload: Its bytes, perhaps compressed.
+        whole: Header and payload.
+    """
 
     kind: int
     isa: str
     level: int
     flags: int
     payload: memoryview
+    whole: memoryview
 
     @property
     def portable(self) -> bool:
@@ -110,7 +117,8 @@ def _entries(data: memoryview, name: str) -> list[Entry]:
         fields = unpack("<HHI", data, at + 24, name, "a fat binary entry")
         flags = unpack("<Q", data, at + 40, name, "a fat binary entry")[0]
         payload = part(data, at + head, size, name, "the payload of an entry")
-        found.append(Entry(kind, f"{fields[1]}.{fields[0]}", fields[2], flags, payload))
+        whole = data[at : at + head + size]
+        found.append(Entry(kind, f"{fields[1]}.{fields[0]}", fields[2], flags, payload, whole))
         if len(found) > ENTRY_LIMIT:
             raise broken(name, f"over {ENTRY_LIMIT} entries")
         at += head + size

@@ -13,7 +13,7 @@ import lzma
 import struct
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import zstandard
 
@@ -181,7 +181,11 @@ def _summed(data: bytes) -> bytes:
 
 def _packed() -> Iterator[tuple[str, bytes]]:
     zeros = bytes(100 << 20)
-    packers = {"gz": gzip.compress, "xz": lambda data: lzma.compress(data, preset=0), "bz2": bz2.compress}
+    packers: dict[str, Callable[[bytes], bytes]] = {
+        "gz": gzip.compress,
+        "xz": lambda data: lzma.compress(data, preset=0),
+        "bz2": bz2.compress,
+    }
     for suffix, pack in packers.items():
         yield f"packed-bomb.{suffix}", pack(zeros)
         yield f"packed-cut.{suffix}", pack(spirv() * 50)[:-5]
