@@ -14,14 +14,22 @@ def write_atomic(path: Path, data: bytes | str, *, mode: int = 0o644) -> None:
     raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
     name, handle = _neighbour(path, mode)
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(raw)
-            os.fchmod(stream.fileno(), mode)
+        try:
+            _write(handle, raw)
+            os.fchmod(handle, mode)
+        finally:
+            os.close(handle)
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
+
+
+def _write(handle: int, raw: bytes) -> None:
+    view = memoryview(raw)
+    while view:
+        view = view[os.write(handle, view) :]
 
 
 _COUNT = itertools.count()
@@ -53,8 +61,8 @@ def sha256(path: Path) -> str:
 def write_if_changed(path: Path, data: bytes | str, *, mode: int = 0o644) -> bool:
     """Write a file only where its bytes differ; tell whether it was written."""
     raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
-    with contextlib.suppress(OSError):
-        if path.read_bytes() == raw:
+    with contextlib.suppress(OSError), open(path, "rb") as stream:
+        if stream.read() == raw:
             return False
     write_atomic(path, raw, mode=mode)
     return True

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
+from atoll._util.installed import Point as EntryPoint
+from atoll._util.installed import points
 from atoll.diagnostics import Diagnostic
 from atoll.errors import PluginError
 
@@ -32,7 +33,7 @@ def _points() -> dict[str, EntryPoint]:
         PluginError: Where two packages register different grammars for one extension.
     """
     found: dict[str, EntryPoint] = {}
-    for point in entry_points(group=GROUP):
+    for point in points(GROUP):
         # One package that is installed twice on the path is listed twice; both say the same.
         known = found.setdefault(f".{point.name}", point)
         if known.value != point.value:
@@ -40,11 +41,11 @@ def _points() -> dict[str, EntryPoint]:
     return found
 
 
-def _two(name: str, *points: EntryPoint) -> Diagnostic:
+def _two(name: str, *known: EntryPoint) -> Diagnostic:
     return Diagnostic(
         code="ATL0902",
         message=f"two packages bring a grammar for `.{name}`",
-        notes=tuple(f"{point.dist.name if point.dist else 'a package'}: {point.value}" for point in points),
+        notes=tuple(f"{point.package or 'a package'}: {point.value}" for point in known),
         hint="uninstall one of them",
     )
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atoll.build.lock import Lock, Locked
 from atoll.build.prebuilt import Offer, Taken, offer_of
@@ -23,7 +23,10 @@ from atoll.diagnostics import Diagnostic, Severity
 from atoll.errors import AtollError, BuildError
 from atoll.manifest import Dependency, Manifest, enable, read
 from atoll.manifest.merge import LIBRARIES, Part, merge_packages, with_data_target
-from atoll.store import Payload, Store
+from atoll.store import Payload
+
+if TYPE_CHECKING:
+    from atoll.store import Store
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".zip", ".whl")
 MAX_PACKAGES = 1000

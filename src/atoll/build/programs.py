@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -251,6 +250,8 @@ def _key(place: Path, asked: Mapping[str, Any]) -> str:
 
 def _run(request: BuildRequest, owner: Owner, asked: Mapping[str, Any]) -> dict[str, Any]:
     path = owner.program
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="atoll-program-") as folder:
         question, answer = Path(folder) / "request.json", Path(folder) / "answer.json"
         question.write_text(json.dumps(asked), encoding="utf-8")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,8 @@ class BuildRequest:
         return f"{PLAN}/{self.identity}"
 
 
-def build_identity(profile: str, accel: AccelSet, features: Iterable[str] = ()) -> str:
+@lru_cache(maxsize=64)
+def build_identity(profile: str, accel: AccelSet, features: tuple[str, ...] = ()) -> str:
     """Return a folder name for a profile, a set and asked features: two of them never share one."""
     asked = "\n".join(sorted(set(features)))
     more = f"-f{hashlib.sha256(asked.encode()).hexdigest()[:8]}" if asked else ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import version as installed_version
 from typing import Any
 
+from atoll._util.installed import version as installed_version
 from atoll.artifact import Fact
 from atoll.build.libraries import resolved
 from atoll.build.programs import Declared

@@ -60,14 +60,20 @@ def lane_units(
 ) -> dict[str, list[Unit]]:
     """Return the units of each lane: one for each entry that a file is compiled for."""
     units: dict[str, list[Unit]] = {}
+    targets = request.manifest.targets
+    includes = {name: includes_of(request, name, target) for name, target in targets.items()}
     for selected in selection.units:
-        target = request.manifest.targets[selected.target]
-        units.setdefault(selected.lane, []).extend(_units(request, selected, target, boundaries))
+        made = _units(request, selected, targets[selected.target], boundaries, includes[selected.target])
+        units.setdefault(selected.lane, []).extend(made)
     return units
 
 
 def _units(
-    request: BuildRequest, selected: SelectedUnit, target: Target, boundaries: Mapping[str, Scanned]
+    request: BuildRequest,
+    selected: SelectedUnit,
+    target: Target,
+    boundaries: Mapping[str, Scanned],
+    includes: tuple[str, ...],
 ) -> list[Unit]:
     scanned = boundaries.get(target.boundary or "")
     root = scanned.root_of(selected.path) if scanned else ""
@@ -87,7 +93,7 @@ def _units(
             archs=selected.archs.get(entry.backend) if entry else None,
             defines=(*general, *target.defines, *selected.source.defines, *own),
             flags=(*_package_flags(target, selected), *selected.flags),
-            includes=includes_of(request, selected.target, target),
+            includes=includes,
             force_include=forced,
             hidden=target.kind is TargetKind.PYTHON,
         )

@@ -16,13 +16,14 @@ from atoll.graph.graph import Graph
 from atoll.graph.pools import Pools
 
 # Expanded by the shell that ninja starts, so that the text does not depend on this Python.
-COMMAND = 'exec "$$ATOLL_GRAPH_PYTHON" -I -S -X utf8 -c "$$ATOLL_GRAPH_START" $digest'
+COMMAND = 'exec "$$ATOLL_GRAPH_PYTHON" -I -S -X utf8 -c "$$ATOLL_GRAPH_START" $digest $forced'
 
 _HEAD = f"""\
 # Written by atoll; edits are lost.
 ninja_required_version = 1.11
 builddir = {{state}}
 include {{state}}/pools.ninja
+include {{state}}/forced.ninja
 
 rule run
   command = {COMMAND}
@@ -74,25 +75,23 @@ def graph_text(graph: Graph, state: str) -> str:
         state: The executor's own folder relative to the project root.
     """
     paths = _Paths()
-    edges = "".join(
-        _edge(action, state, paths) for action in sorted(graph.actions, key=lambda item: item.name)
-    )
+    edges = "".join(_edge(action, paths) for action in sorted(graph.actions, key=lambda item: item.name))
     wanted = sorted(graph.defaults or graph.made_unasked)
     default = f"\ndefault{paths(wanted)}\n" if wanted else ""
     variables = "".join(f"{name} = {escape_value(path)}\n" for path, name in paths.variables.items())
     return f"{_HEAD.format(state=escape_path(state))}\n{variables}{edges}{default}"
 
 
-def _edge(action: Action, state: str, paths: _Paths) -> str:
+def _edge(action: Action, paths: _Paths) -> str:
     found = digest(action)
     first, *rest = action.outputs
     outputs = f"{paths([first])}{' |' + paths(rest) if rest else ''}"
-    # The spec is an input: touching it is how a run is forced.
-    implicit = paths([f"{state}/edges/{found}.json"])
     rule = "run" if action.depfile is None else "run_with_depfile"
     lines = [
-        f"build{outputs}: {rule}{paths(dict.fromkeys(action.inputs))} |{implicit}",
+        f"build{outputs}: {rule}{paths(dict.fromkeys(action.inputs))}",
         f"  digest = {found}",
+        # A command that was never started so is started: how a run is forced.
+        f"  forced = $forced_{found}",
         f"  name = {escape_value(action.name)}",
     ]
     if action.depfile is not None:

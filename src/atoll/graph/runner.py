@@ -112,6 +112,33 @@ def stamp(path: str) -> list[int] | None:
 OUTPUT_STAMP = 3
 
 
+# Every spec of a graph, behind rows of equal length, sorted: digest, offset, size.
+SPECS = "specs"
+ROW = "{} {:>14} {:>10}\n"
+ROW_BYTES = 32 + 1 + 14 + 1 + 10 + 1
+
+
+def find_spec(path: str, digest: str) -> str:
+    """Return the text of one spec; reads a few rows and the spec, however many there are.
+
+    Raises:
+        ValueError: Where the file has none of that digest.
+    """
+    file = os.open(path, os.O_RDONLY)
+    try:
+        low, high = 1, int(os.pread(file, ROW_BYTES, 0)) + 1
+        while low < high:
+            middle = (low + high) // 2
+            found, offset, size = os.pread(file, ROW_BYTES, middle * ROW_BYTES).split()
+            name = found.decode()
+            if name == digest:
+                return os.pread(file, int(size), int(offset)).decode("utf-8", "surrogateescape")
+            low, high = (middle + 1, high) if name < digest else (low, middle)
+    finally:
+        os.close(file)
+    raise ValueError(f"{path} has no spec {digest}")
+
+
 def lookup(program: str, path: str) -> str | None:
     """Return the file of a program, looked up as `execvp` does in `path`."""
     if "/" in program:
@@ -518,8 +545,7 @@ def main(digest: str) -> int:
     def interrupt(*_: object) -> None:
         raise Interrupted
 
-    with open(f"{state}/edges/{digest}.json", encoding="utf-8", errors="surrogateescape") as stream:
-        spec = load(stream.read())
+    spec = load(find_spec(f"{state}/{SPECS}", digest))
     for number in _SIGNALS[:3]:
         signal.signal(number, interrupt)
     report = _edge(spec, digest, state, lifeline)

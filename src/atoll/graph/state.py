@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +19,10 @@ from atoll.graph.action import Action
 from atoll.graph.edge import digest, spec_text
 from atoll.graph.graph import Graph
 from atoll.graph.ninja_file import graph_text
-from atoll.graph.runner import OUTPUT_STAMP, stamp
+from atoll.graph.runner import OUTPUT_STAMP, ROW, ROW_BYTES, SPECS, stamp
 
 FOLDER = ".graph"
+FORCED = "forced.ninja"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class State:
 
     def write(self, name: str, value: Any) -> None:
         """Write a JSON file of the state."""
-        write_atomic(self.path / name, json.dumps(value, indent=1, sort_keys=True) + "\n")
+        write_atomic(self.path / name, json.dumps(value, sort_keys=True) + "\n")
 
 
 def lay_out(state: State, graph: Graph) -> tuple[str, ...]:
@@ -67,24 +67,52 @@ def lay_out(state: State, graph: Graph) -> tuple[str, ...]:
         The files that were removed.
     """
     removed = _remove_dead(state, graph)
-    edges = state.path / "edges"
-    edges.mkdir(parents=True, exist_ok=True)
-    wanted = {f"{digest(action)}.json": action for action in graph.actions}
-    for name, action in wanted.items():
-        _write_spec(edges / name, spec_text(action))
-    for folder in ("edges", "done"):
-        for old in _files(state.path / folder):
-            if old.name not in wanted:
-                old.unlink(missing_ok=True)
+    specs = {digest(action): spec_text(action) for action in graph.actions}
+    write_if_changed(state.path / SPECS, specs_text(specs))
+    for old in _files(state.path / "done"):
+        if old.name.partition(".")[0] not in specs:
+            old.unlink(missing_ok=True)
     write_if_changed(state.path / "build.ninja", graph_text(graph, state.relative))
+    if not (state.path / FORCED).exists():
+        _write_forced(state, {})
     return removed
 
 
-def _write_spec(path: Path, text: str) -> None:
-    """Write a spec. Where one of this digest is there, only limits differ, so its time stays."""
-    before = path.stat().st_mtime_ns if path.exists() else None
-    if write_if_changed(path, text) and before is not None:
-        os.utime(path, ns=(before, before))
+def specs_text(specs: Mapping[str, str]) -> bytes:
+    """Return the one file of all specs, as :func:`atoll.graph.runner.find_spec` reads it.
+
+    One file, because creating hundreds takes longer than everything else of a plan.
+    """
+    texts = {name: text.encode("utf-8", "surrogateescape") for name, text in sorted(specs.items())}
+    offset = ROW_BYTES * (len(texts) + 1)
+    rows = [f"{len(texts)}".ljust(ROW_BYTES - 1) + "\n"]
+    for name, text in texts.items():
+        rows.append(ROW.format(name, offset, len(text)))
+        offset += len(text)
+    return b"".join(("".join(rows).encode(), *texts.values()))
+
+
+def _forced(state: State) -> dict[str, int]:
+    """Return how often each action was forced, by its digest."""
+    try:
+        lines = (state.path / FORCED).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return {}
+    found = [line.removeprefix("forced_").partition(" = ") for line in lines]
+    return {name: int(number) for name, _, number in found if number.isdecimal()}
+
+
+def _write_forced(state: State, numbers: Mapping[str, int]) -> None:
+    lines = [f"forced_{name} = {number}\n" for name, number in sorted(numbers.items())]
+    write_if_changed(state.path / FORCED, "".join(lines))
+
+
+def force(state: State, graph: Graph, actions: Iterable[Action]) -> None:
+    """Make these actions run: what the executor starts for them differs from what it started last."""
+    earlier, known = _forced(state), {digest(action) for action in graph.actions}
+    numbers = {name: number for name, number in earlier.items() if name in known}
+    again = max(earlier.values(), default=0) + 1
+    _write_forced(state, numbers | {digest(action): again for action in actions})
 
 
 def _files(folder: Path) -> list[Path]:
@@ -128,7 +156,7 @@ def _remove(state: State, path: str) -> bool:
 
 
 def reasons(state: State, graph: Graph) -> dict[str, list[str]]:
-    """Return for each action that must run by itself why; touch its spec so that it does.
+    """Return for each action that must run by itself why, and force it.
 
     Actions that must run only because another one wrote something new are not listed.
     """
@@ -145,7 +173,9 @@ def reasons(state: State, graph: Graph) -> dict[str, list[str]]:
         why = _why(state, graph, action, now, ran_as)
         if why:
             found[action.name] = why
-            os.utime(state.path / "edges" / f"{digest(action)}.json")
+    # An executor that remembers nothing runs everything unasked.
+    if found and (state.path / ".ninja_log").exists():
+        force(state, graph, (graph.by_name[name] for name in found))
     return found
 
 

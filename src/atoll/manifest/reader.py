@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atoll._util.installed import version as installed_version
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import AtollError, ManifestError, UnreadableError
 from atoll.manifest.check import check

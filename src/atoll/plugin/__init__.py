@@ -6,6 +6,8 @@ class that takes no arguments, registered at an entry point of its door. First-p
 other way in. :mod:`atoll.testing` has the conformance suites.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from atoll.plugin.driver import (
     AddressedDevice,
     Argument,
@@ -19,7 +21,7 @@ from atoll.plugin.driver import (
     LauncherSource,
     ScalarArgument,
 )
-from atoll.plugin.emitter import Disassembler, Emitted, Emitter, LaunchLayout, ParamField, Target
+from atoll.plugin.emitter import Disassembler, Emitted, Emitter, Target
 from atoll.plugin.lane import (
     HOST,
     DataProduct,
@@ -41,6 +43,9 @@ from atoll.plugin.lane import (
 from atoll.plugin.probe import Probe
 from atoll.plugin.reader import Blob, Mark, Member, Reader
 from atoll.plugin.registry import Registry, registry
+
+if TYPE_CHECKING:
+    from atoll.ir import LaunchLayout, ParamField
 
 __all__ = [
     "HOST",
@@ -84,3 +89,12 @@ __all__ = [
     "UnitKind",
     "registry",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import KIR where a plugin speaks of it: a build without kernels does not."""
+    if name not in ("LaunchLayout", "ParamField"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from atoll import ir
+
+    return getattr(ir, name)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from atoll.accel import Entry
 from atoll.artifact import Fact
-from atoll.ir import LaunchLayout, Module, ParamField
+
+if TYPE_CHECKING:
+    # A build without kernels imports no KIR.
+    from atoll.ir import LaunchLayout, Module
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,4 +119,4 @@ class Specialiser(Protocol):
         ...
 
 
-__all__ = ["Disassembler", "Emitted", "Emitter", "LaunchLayout", "ParamField", "Specialiser", "Target"]
+__all__ = ["Disassembler", "Emitted", "Emitter", "Specialiser", "Target"]

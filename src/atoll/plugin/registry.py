@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar, cast
 
+from atoll._util.installed import Point
+from atoll._util.installed import points as installed_points
 from atoll.diagnostics import Diagnostic
 from atoll.errors import PluginError
 from atoll.plugin.driver import Driver
@@ -25,7 +26,7 @@ class Door(Mapping[str, T], Generic[T]):
 
     group: str
     protocol: type
-    points: Mapping[str, EntryPoint]
+    points: Mapping[str, Point]
     made: dict[str, T] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> T:
@@ -73,7 +74,7 @@ def _unknown(group: str, name: str, known: list[str]) -> Diagnostic:
     )
 
 
-def _make(point: EntryPoint, protocol: type) -> object:
+def _make(point: Point, protocol: type) -> object:
     try:
         plugin: object = point.load()()
     except Exception as error:
@@ -85,8 +86,8 @@ def _make(point: EntryPoint, protocol: type) -> object:
     return plugin
 
 
-def _broken(point: EntryPoint, reason: str) -> Diagnostic:
-    package = point.dist.name if point.dist else "an unknown package"
+def _broken(point: Point, reason: str) -> Diagnostic:
+    package = point.package or "an unknown package"
     return Diagnostic(
         code="ATL0901",
         message=f"the plugin `{point.name}` of `{package}` could not be loaded",
@@ -96,8 +97,8 @@ def _broken(point: EntryPoint, reason: str) -> Diagnostic:
 
 
 def _door(group: str, protocol: type) -> Door[Any]:
-    points: dict[str, EntryPoint] = {}
-    for point in entry_points(group=group):
+    points: dict[str, Point] = {}
+    for point in installed_points(group):
         known = points.get(point.name)
         if known is not None and known.value != point.value:
             raise PluginError(

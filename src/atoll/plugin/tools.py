@@ -11,12 +11,12 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
+from atoll._util import facts
 from atoll._util.files import sha256
 from atoll._util.files import write_atomic as write_atomic
 from atoll._util.machine import free_memory as free_memory
@@ -57,17 +57,16 @@ def programs_like(pattern: str, environment: Mapping[str, str]) -> tuple[Path, .
     wanted = re.compile(pattern)
     found: dict[str, Path] = {}
     for folder in environment.get("PATH", "").split(os.pathsep):
-        for path in _listed(folder):
-            if wanted.fullmatch(path.name) and os.access(path, os.X_OK):
-                found.setdefault(path.name, path)
+        for name in sorted(filter(wanted.fullmatch, _listed(folder))):
+            path = Path(folder, name)
+            if path.is_file() and os.access(path, os.X_OK):
+                found.setdefault(name, path)
     return tuple(found.values())
 
 
-def _listed(folder: str) -> list[Path]:
-    if not folder:
-        return []
+def _listed(folder: str) -> list[str]:
     try:
-        return sorted(path for path in Path(folder).iterdir() if path.is_file())
+        return os.listdir(folder) if folder else []  # noqa: PTH208 - a thousand names, of which few are looked at
     except OSError:
         return []
 
@@ -79,6 +78,7 @@ def ask(
     extra: tuple[tuple[str, str], ...] = (),
     timeout: float = 20.0,
     cwd: Path | None = None,
+    lasting: bool = False,
 ) -> Answer | None:
     """Run a program that states a fact; None where it does not start or does not end in time.
 
@@ -88,9 +88,27 @@ def ask(
         extra: Variables set on top (a payload's own).
         timeout: Seconds.
         cwd: Where it runs.
+        lasting: Whether the answer is what the program always says of itself. It is then kept, below
+            ``facts/`` in the cache folder, until the program's file or a folder of PATH changes; a program
+            that is a script is asked again each time, for its answer is another program's.
     """
     env = {name: environment[name] for name in KEPT if name in environment}
     env.update({"LC_ALL": "C", **dict(extra)})
+    place = facts.place_of(cache_folder(environment, facts.KIND), argv, env) if lasting else None
+    if place is None:
+        return _asked(argv, env, timeout, cwd)
+    known = facts.recall(place)
+    if known is not None:
+        return Answer(0, *known)
+    found = _asked(argv, env, timeout, cwd)
+    if found is not None and found.status == 0:
+        facts.keep(place, [found.out, found.err])
+    return found
+
+
+def _asked(argv: tuple[str, ...], env: dict[str, str], timeout: float, cwd: Path | None) -> Answer | None:
+    import subprocess
+
     try:
         done = subprocess.run(
             argv,
@@ -110,22 +128,46 @@ def _text(data: bytes) -> str:
     return data[:ANSWER_BYTES].decode("utf-8", "replace")
 
 
-def fingerprint(paths: Iterable[Path]) -> str:
+def fingerprint(paths: Iterable[Path], environment: Mapping[str, str] | None = None) -> str:
     """Return one SHA-256 over the bytes of files, in the order given: a compiler and its stages.
+
+    Args:
+        paths: The files.
+        environment: Where the cache folder is found, in which the answer is kept until the time, size,
+            inode or time of change of one of them differs; not kept where it is None.
 
     Raises:
         OSError: Where a file cannot be read.
     """
+    files = tuple(paths)
+    if environment is None:
+        return _fingerprint(files)
+    place = facts.place_of_files(cache_folder(environment, facts.KIND), files)
+    known = facts.recall(place)
+    if known is not None:
+        return known[0]
+    found = _fingerprint(files)
+    facts.keep(place, [found])
+    return found
+
+
+def _fingerprint(paths: tuple[Path, ...]) -> str:
     whole = hashlib.sha256()
     for path in paths:
         state = path.stat()
-        whole.update(_digest(str(path), state.st_size, state.st_mtime_ns).encode())
+        stamp = (state.st_size, state.st_mtime_ns, state.st_ino, state.st_ctime_ns)
+        whole.update(_digest(str(path), stamp).encode())
     return whole.hexdigest()
 
 
 @lru_cache(maxsize=512)
-def _digest(path: str, _size: int, _mtime_ns: int) -> str:
+def _digest(path: str, _stamp: tuple[int, ...]) -> str:
     return sha256(Path(path))
+
+
+def asking(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return what decides the answer of a program, hashable: the search path, and where answers are kept."""
+    return tuple((name, environment[name]) for name in ("ATOLL_CACHE", "PATH") if name in environment)
 
 
 def cache_folder(environment: Mapping[str, str], kind: str = "") -> Path:

@@ -8,10 +8,22 @@ the *core* and a *launcher* are the C sources that a program launches with; a *s
 reaches, or why it reaches nothing.
 """
 
-from atoll.runtime.device import Device, Launched, choose, devices, open, statuses  # noqa: A004
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# Not late: the function and its module have one name.
 from atoll.runtime.record import Embedded, Record, c_array, read_records, record
-from atoll.runtime.sources import core_source, include_folder, launcher_source
-from atoll.runtime.status import DriverStatus
+
+if TYPE_CHECKING:
+    from atoll.runtime.device import Device, Launched, choose, devices, open, statuses  # noqa: A004
+    from atoll.runtime.sources import core_source, include_folder, launcher_source
+    from atoll.runtime.status import DriverStatus
+
+_LATE = {
+    **dict.fromkeys(("Device", "Launched", "choose", "devices", "open", "statuses"), "device"),
+    **dict.fromkeys(("core_source", "include_folder", "launcher_source"), "sources"),
+    "DriverStatus": "status",
+}
 
 __all__ = [
     "Device",
@@ -30,3 +42,10 @@ __all__ = [
     "record",
     "statuses",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a room's part only where it is used: a build takes sources and opens no device."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

@@ -5,7 +5,20 @@ the *store* is a content-addressed folder (``ATOLL_STORE``, else the user's cach
 projects. Lanes say which payloads they need (:mod:`atoll.plugin`). Knows no vendor.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from atoll.store.payload import Payload, PayloadRoot
-from atoll.store.store import Store, Stored
+
+if TYPE_CHECKING:
+    from atoll.store.store import Store, Stored
 
 __all__ = ["Payload", "PayloadRoot", "Store", "Stored"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the store where something is brought into it: every lane names payloads."""
+    if name not in ("Store", "Stored"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from atoll.store import store
+
+    return getattr(store, name)

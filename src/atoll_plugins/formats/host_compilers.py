@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from atoll.plugin.tools import KEPT, ask, find_program, fingerprint, programs_like, version_numbers
+from atoll.plugin.tools import KEPT, ask, asking, find_program, fingerprint, programs_like, version_numbers
 
 _NAMES = re.compile(r"(?P<base>g\+\+|clang\+\+)(?:-(?P<suffix>\d+))?")
 _C_OF = {"g++": "gcc", "clang++": "clang"}
@@ -62,13 +62,13 @@ def read_compiler(cxx: Path, environment: Mapping[str, str]) -> Compiler | None:
         stamp = cxx.stat().st_mtime_ns
     except OSError:
         return None
-    return _read(cxx, stamp, environment.get("PATH", ""))
+    return _read(cxx, stamp, asking(environment))
 
 
 @lru_cache(maxsize=64)
-def _read(cxx: Path, _stamp: int, path: str) -> Compiler | None:
-    environment = {"PATH": path}
-    macros = ask((str(cxx), "-dM", "-E", "-x", "c++", "/dev/null"), environment)
+def _read(cxx: Path, _stamp: int, asked: tuple[tuple[str, str], ...]) -> Compiler | None:
+    environment = dict(asked)
+    macros = ask((str(cxx), "-dM", "-E", "-x", "c++", "/dev/null"), environment, lasting=True)
     if macros is None or macros.status != 0:
         return None
     defined = dict(re.findall(r"^#define (__\w+__) (.*)$", macros.out, re.MULTILINE))
@@ -76,7 +76,7 @@ def _read(cxx: Path, _stamp: int, path: str) -> Compiler | None:
     numbers = [defined.get(name, "0") for name in _MACROS[family]]
     if not all(number.isdigit() for number in numbers) or numbers[0] == "0":
         return None
-    machine = ask((str(cxx), "-dumpmachine"), environment)
+    machine = ask((str(cxx), "-dumpmachine"), environment, lasting=True)
     return Compiler(
         family=family,
         version=".".join(numbers),
@@ -127,7 +127,9 @@ def choose(wanted: str | None, environment: Mapping[str, str]) -> tuple[Compiler
 
 def stages(compiler: Compiler, environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the programs the compiler reaches, itself first; what cannot be resolved is left out."""
-    asked = tuple(sorted((name, value) for name, value in environment.items() if name in KEPT))
+    asked = tuple(
+        sorted((name, value) for name, value in environment.items() if name in (*KEPT, "ATOLL_CACHE"))
+    )
     return _stages(compiler, _stamped(compiler.cxx), asked)
 
 
@@ -143,7 +145,7 @@ def _stages(compiler: Compiler, _stamp: int, asked: tuple[tuple[str, str], ...])
     environment = dict(asked)
     found = [compiler.cxx.resolve(), compiler.cc.resolve()]
     for name in _STAGES[compiler.family]:
-        answer = ask((str(compiler.cxx), f"-print-prog-name={name}"), environment)
+        answer = ask((str(compiler.cxx), f"-print-prog-name={name}"), environment, lasting=True)
         path = find_program(answer.out.strip(), environment) if answer and answer.status == 0 else None
         if path is not None:
             found.append(path.resolve())
@@ -178,4 +180,4 @@ def _lists_tools(folder: str, _stamp: int) -> bool:
 
 def identity(compiler: Compiler, environment: Mapping[str, str]) -> str:
     """Return a hash of the compiler and of the stages it reaches."""
-    return fingerprint(stages(compiler, environment))
+    return fingerprint(stages(compiler, environment), environment)

@@ -6,6 +6,7 @@ Its units are not device units. Which compiler is taken is :mod:`atoll_plugins.f
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from atoll.accel import BackendRules
 from atoll.diagnostics import Diagnostic
@@ -67,7 +68,8 @@ class HostLane:
         compiler, tool = chosen(request)
         key = identity(compiler, request.environment)
         programs = tuple(str(path) for path in stages(compiler, request.environment))
-        built = [_compile(request, unit, compiler, key, programs) for unit in request.units]
+        how = _How(compiler, key, programs, tool_environment(request))
+        built = [_compile(request, unit, how) for unit in request.units]
         modules = plan_modules(request, compiler, built)
         return LanePlan(
             actions=modules.actions,
@@ -186,13 +188,21 @@ def _offload(place: str, flag: str) -> Diagnostic:
     )
 
 
-def _compile(
-    request: LaneRequest, unit: Unit, compiler: Compiler, key: str, programs: tuple[str, ...]
-) -> tuple[Action, ObjectProduct]:
+@dataclass(frozen=True, slots=True)
+class _How:
+    """What all compilations of a build have: the compiler, its identity, its stages, what they see."""
+
+    compiler: Compiler
+    key: str
+    programs: tuple[str, ...]
+    env: tuple[tuple[str, str], ...]
+
+
+def _compile(request: LaneRequest, unit: Unit, how: _How) -> tuple[Action, ObjectProduct]:
     out = output_path(request.build, "host", unit.target, unit.path) + ".o"
     depfile = out[:-2] + ".d"
     is_c = unit.path.endswith(".c")
-    driver = compiler.cc if is_c else compiler.cxx
+    driver = how.compiler.cc if is_c else how.compiler.cxx
     argv = (
         str(driver),
         *(request.cflags if is_c else (f"-std={request.cxx_standard}", *request.cxxflags)),
@@ -204,12 +214,12 @@ def _compile(
     action = Action(
         name=f"host {unit.target} {shown(unit.path)}",
         argv=argv,
-        inputs=(unit.path, *unit.force_include, *unit.reads, *programs),
+        inputs=(unit.path, *unit.force_include, *unit.reads, *how.programs),
         outputs=(out,),
         role=Role.OBJECT,
         depfile=depfile,
-        env=tool_environment(request),
-        key=key,
+        env=how.env,
+        key=how.key,
         description=f"compile {shown(unit.path)}",
     )
     return action, ObjectProduct(path=out, unit=unit)

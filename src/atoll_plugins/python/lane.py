@@ -10,11 +10,11 @@ import sys
 from collections.abc import Mapping
 from functools import cache, cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atoll.accel import PROCESSOR, BackendRules, DeviceFacts, Entry, Relation
 from atoll.errors import LaneError
 from atoll.graph import Action, Role
-from atoll.kernels.files import twice
 from atoll.plugin import (
     LanePlan,
     LaneRequest,
@@ -30,9 +30,9 @@ from atoll.plugin.rules import rules_beside
 from atoll.plugin.tools import argument, fingerprint, output_path, python_program
 from atoll.runtime import include_folder
 from atoll.store import Payload
-from atoll_plugins.python.child import TIMEOUT, described, timeout_of
-from atoll_plugins.python.compile import entry_text
-from atoll_plugins.python.values import Described, boundary_entry
+
+if TYPE_CHECKING:
+    from atoll_plugins.python.values import Described
 
 OPTIONS = ("timeout",)
 
@@ -87,6 +87,9 @@ class PythonLane:
         check_options(self.name, request, OPTIONS)
         if not request.units:
             return LanePlan()
+        # A project without kernels imports nothing of the compiler.
+        from atoll_plugins.python.child import described, timeout_of
+
         limit, key = timeout_of(request), compiler_key()
         files: dict[str, tuple[tuple[Described, ...], tuple[str, ...]]] = {}
         for unit in request.units:
@@ -138,6 +141,8 @@ def compiler_key() -> str:
 def _refuse_twice(
     units: tuple[Unit, ...], files: Mapping[str, tuple[tuple[Described, ...], tuple[str, ...]]]
 ) -> None:
+    from atoll.kernels.files import twice
+
     seen: dict[tuple[str, str], Described] = {}
     faults = []
     for target, path in sorted({(unit.target, unit.path) for unit in units}):
@@ -152,6 +157,10 @@ def _refuse_twice(
 def _compile(
     request: LaneRequest, unit: Unit, kernels: tuple[Described, ...], inputs: tuple[str, ...], key: str
 ) -> tuple[Action, list[SourceProduct]]:
+    from atoll_plugins.python.child import TIMEOUT
+    from atoll_plugins.python.compile import entry_text
+    from atoll_plugins.python.values import boundary_entry
+
     backend = unit.entry.backend if unit.entry else PROCESSOR
     out = output_path(request.build, PythonLane.name, backend, unit.target, unit.path)
     paths = [f"{out}/{kernel.name}.c" for kernel in kernels]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from atoll.plugin.tools import ask, find_program
+from atoll.plugin.tools import ask, asking, find_program
 from atoll.store import Payload
 
 PAYLOAD = Payload(
@@ -82,13 +82,13 @@ def on_path(environment: Mapping[str, str]) -> tuple[Path, ...]:
 
 def read_compiler(path: Path, environment: Mapping[str, str]) -> GlslCompiler | None:
     """Return what a program says of itself, or None where it is no GLSL compiler."""
-    return _read(path, _stamp(path), environment.get("PATH", ""), ())
+    return _read(path, _stamp(path), asking(environment), ())
 
 
 def read_payload(root: Path, digest: str) -> GlslCompiler | None:
     """Return the payload's compiler, or None where it does not start."""
     path = payload_program(root)
-    found = _read(path, _stamp(path), "", payload_environment(root))
+    found = _read(path, _stamp(path), (), payload_environment(root))
     if found is None:
         return None
     libraries = tuple(sorted((root / _PREFIX / "lib").glob("*.so")))
@@ -103,10 +103,12 @@ def _stamp(path: Path) -> int:
 
 
 @lru_cache(maxsize=32)
-def _read(path: Path, _stamp: int, search: str, extra: tuple[tuple[str, str], ...]) -> GlslCompiler | None:
-    environment = {"PATH": search}
-    version = ask((str(path), "--version"), environment, extra=extra)
-    usage = ask((str(path), "--help"), environment, extra=extra)
+def _read(
+    path: Path, _stamp: int, asked: tuple[tuple[str, str], ...], extra: tuple[tuple[str, str], ...]
+) -> GlslCompiler | None:
+    environment = dict(asked)
+    version = ask((str(path), "--version"), environment, extra=extra, lasting=True)
+    usage = ask((str(path), "--help"), environment, extra=extra, lasting=True)
     if version is None or version.status != 0:
         return None
     shaderc, glslang = _SHADERC.search(version.out), _GLSLANG.search(version.out)

@@ -10,7 +10,6 @@ import os
 import threading
 from dataclasses import dataclass
 
-from atoll.accel import Version
 from atoll.errors import DeviceError
 from atoll.plugin import (
     Argument,
@@ -26,12 +25,9 @@ from atoll.runtime.handles import Handles, room
 from atoll.runtime.native import Table
 from atoll.runtime.pack import pack_scalars
 from atoll_plugins.vulkan.entry import entry_points, is_spirv
-from atoll_plugins.vulkan.make import Maker, Physical, Pipeline, create_device
+from atoll_plugins.vulkan.make import NEWEST, PUSH_BYTES, Maker, Physical, Pipeline, create_device
 from atoll_plugins.vulkan.results import result_text
 
-PUSH_BYTES = 128
-#: The newest version that this package was written for; what a newer device offers beside it is not used.
-NEWEST = Version((1, 3))
 WAIT_SECONDS = 600
 _LOST = -4
 _TIMEOUT = 2

@@ -16,8 +16,7 @@ from atoll.plugin import DeviceInfo, DriverDevice, LauncherSource
 from atoll.runtime import faults, launcher_source
 from atoll.runtime.native import LibraryMissingError, Table, open_table
 from atoll_plugins.vulkan.capabilities import WITH_FEATURE_STRUCTS, capabilities
-from atoll_plugins.vulkan.device import NEWEST, PUSH_BYTES, VulkanDevice
-from atoll_plugins.vulkan.make import Physical
+from atoll_plugins.vulkan.make import NEWEST, PUSH_BYTES, Physical
 from atoll_plugins.vulkan.results import result_text
 
 _HERE = Path(__file__).parent
@@ -82,6 +81,9 @@ class VulkanDriver:
         missing = self.unavailable()
         if missing is not None:
             raise faults.unavailable(self.name, *missing)
+        # A build asks for the launcher and opens nothing.
+        from atoll_plugins.vulkan.device import VulkanDevice
+
         return VulkanDevice(self.table(), faults.one_of(self.name, self._find(), index))
 
     def launcher(self) -> LauncherSource | None:

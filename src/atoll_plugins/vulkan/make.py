@@ -9,11 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from atoll.accel import Version
 from atoll.plugin import DeviceInfo
 from atoll.runtime import faults
 from atoll.runtime.native import Table
 from atoll_plugins.vulkan.results import result_text
 
+PUSH_BYTES = 128
+#: The newest version that this package was written for; what a newer device offers beside it is not used.
+NEWEST = Version((1, 3))
 _WITH_FEATURE_STRUCTS = 1 << 22 | 2 << 12
 _WHOLE = 2**64 - 1
 

@@ -11,6 +11,7 @@ from atoll._util import machine
 from atoll.graph import Graph, runner
 from atoll.graph.ninja_file import graph_text, pools_text
 from atoll.graph.pools import plan
+from atoll.graph.state import specs_text
 from unit.graph.graphs import copy, out
 
 FOLDER = str(Path(runner.__file__).parent)
@@ -26,8 +27,19 @@ def test_nothing_of_a_command_stands_in_the_file() -> None:
     text = graph_text(Graph(actions=(copy("a; rm -rf $HOME\\", out("b")),)), "s")
     command = [line for line in text.splitlines() if line.startswith("  command")]
     assert set(command) == {
-        '  command = exec "$$ATOLL_GRAPH_PYTHON" -I -S -X utf8 -c "$$ATOLL_GRAPH_START" $digest'
+        '  command = exec "$$ATOLL_GRAPH_PYTHON" -I -S -X utf8 -c "$$ATOLL_GRAPH_START" $digest $forced'
     }
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 100])
+def test_a_runner_finds_each_spec_in_the_one_file_of_all(tmp_path: Path, count: int) -> None:
+    specs = {f"{number * 7:032x}": f'{{"日本": {number}}}\n' for number in range(count)}
+    path = tmp_path / runner.SPECS
+    path.write_bytes(specs_text(specs))
+    assert {name: runner.find_spec(str(path), name) for name in specs} == specs
+    for strange in (f"{3:032x}", "f" * 32):
+        with pytest.raises(ValueError, match="no spec"):
+            runner.find_spec(str(path), strange)
 
 
 def test_the_bound_is_stated_in_the_file() -> None:

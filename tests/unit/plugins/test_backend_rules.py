@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint
 from typing import Any
 
+from atoll._util.installed import Point
 from atoll.accel import BackendRules
 from atoll.accel.atleast import AtLeastRules
 from atoll.plugin import Lane, Registry
@@ -26,7 +26,7 @@ class FakeLane:
 
 
 def registry(**lanes: FakeLane) -> Registry:
-    door: Door[Lane] = Door("lanes", Lane, {name: EntryPoint(name, "x:y", "lanes") for name in lanes})
+    door: Door[Lane] = Door("lanes", Lane, {name: Point(name, "x:y", "lanes") for name in lanes})
     door.made.update(lanes)  # type: ignore[arg-type]
     empty: Door[Any] = Door("none", object, {})
     return Registry(lanes=door, emitters=empty, drivers=empty, probes=empty, readers=empty)
