@@ -1,7 +1,8 @@
 """Random kernels as Python text: everything the language has that cannot fault, 64 work-items.
 
 Divisors are odd, shift counts masked, indices taken modulo a positive number, so that the oracle never
-refuses; what is left has one answer on every device.
+refuses; atomics without a result change an element in one way each, those with one an element of one's own.
+What is left has one answer on every device.
 """
 
 from __future__ import annotations
@@ -11,12 +12,27 @@ from dataclasses import dataclass, field
 
 ITEMS = 64
 TYPES = ("i32", "u32", "i64", "f32")
+#: Types that a program may have besides; their values come from literals and conversions.
+MORE = ("i8", "u8", "i16", "u16", "u64", "f64", "f16", "bf16")
+FLOATS = ("f32", "f64", "f16", "bf16")
+ARRAYS = {"i32": "x", "u32": "u", "i64": "w", "f32": "f"}
+#: The atomics whose order does not matter, one for each of the first elements of `c`.
+COUNTING = ("add", "min", "max", "and", "or", "xor")
+COMMON = 8
 OUTPUTS = {"i32": "oi", "u32": "ou", "i64": "ow", "f32": "of"}
 LITERALS = {
     "i32": ("0", "1", "-1", "7", "-13", "2147483647", "-2147483648"),
     "u32": ("0", "1", "5", "4294967295"),
     "i64": ("0", "-3", "9223372036854775807", "123456789012"),
     "f32": ("0.0", "-0.0", "0.1", "1.5", "-3.25", "1e30", "1e-30", "2"),
+    "i8": ("0", "-1", "7", "127", "-128"),
+    "u8": ("0", "1", "200", "255"),
+    "i16": ("0", "-3", "32767", "-32768"),
+    "u16": ("0", "9", "40503", "65535"),
+    "u64": ("0", "3", "18446744073709551615", "9223372036854775808"),
+    "f64": ("0.0", "-0.0", "0.1", "1e200", "-2.5"),
+    "f16": ("0.0", "0.1", "-2.5", "1024"),
+    "bf16": ("0.0", "0.1", "-2.5", "1e30"),
 }
 
 
@@ -31,6 +47,10 @@ class Program:
     loops: int = 0
     #: Whether the program has an array of each work-item, `own`, and a struct, `pair`.
     arrays: bool = False
+    #: Whether work-items exchange values through `tile`, and whether they count in `c`.
+    waits: bool = False
+    counts: bool = False
+    types: tuple[str, ...] = TYPES
 
     def put(self, depth: int, line: str) -> None:
         self.lines.append("    " * depth + line)
@@ -48,13 +68,17 @@ class Program:
         if depth <= 0:
             return self.leaf(kind)
         return self.pick(
-            self.leaf(kind), *(self.floating(depth) if kind == "f32" else self.integral(kind, depth))
+            self.leaf(kind), *(self.floating(kind, depth) if kind in FLOATS else self.integral(kind, depth))
         )
 
     def leaf(self, kind: str) -> str:
         known = [name for name, other in self.locals.items() if other == kind]
-        array = {"i32": "x", "u32": "u", "i64": "w", "f32": "f"}[kind]
-        options = [f"{kind}({self.pick(*LITERALS[kind])})", f"{array}[{self.index()}]"]
+        options = [f"{kind}({self.pick(*LITERALS[kind])})"]
+        if kind in ARRAYS:
+            options.append(f"{ARRAYS[kind]}[{self.index()}]")
+        else:
+            near = "f" if kind in FLOATS else self.pick("x", "u", "w")
+            options.append(f"{kind}({near}[{self.index()}])")
         if kind == "i32":
             options.append("i")
         if self.arrays and kind == "i32":
@@ -73,13 +97,14 @@ class Program:
 
     def integral(self, kind: str, depth: int) -> list[str]:
         a, b = self.expression(kind, depth - 1), self.expression(kind, depth - 1)
-        other = self.pick(*TYPES)
+        other = self.pick(*self.types)
         operation = self.pick("+", "-", "*", "&", "|", "^")
         return [
             f"({a} {operation} {b})",
             f"({a} // ({b} | 1))",
             f"({a} % ({b} | 1))",
-            f"({a} {self.pick('<<', '>>')} ({b} & 15))",
+            f"({a} {self.pick('<<', '>>')} ({b} & 7))",
+            f"({a} {self.pick('//', '%')} {self.pick('1', '2', '3', '7', '10', '64', '100', '127')})",
             f"(-{a})",
             f"(~{a})",
             f"{self.pick('min', 'max')}({a}, {b})",
@@ -91,8 +116,9 @@ class Program:
             f"helper_{kind}({a}, {b})",
         ]
 
-    def floating(self, depth: int) -> list[str]:
-        a, b = self.expression("f32", depth - 1), self.expression("f32", depth - 1)
+    def floating(self, kind: str, depth: int) -> list[str]:
+        a, b = self.expression(kind, depth - 1), self.expression(kind, depth - 1)
+        whole = self.pick(*[other for other in self.types if other not in FLOATS])
         return [
             f"({a} {self.pick('+', '-', '*')} {b})",
             f"(-{a})",
@@ -100,15 +126,16 @@ class Program:
             f"abs({a})",
             f"({a} if {self.condition(depth - 1)} else {b})",
             f"({a} if {self.condition(depth - 1)} else 0.3)",
-            f"f32({self.expression(self.pick('i32', 'u32', 'i64'), depth - 1)})",
+            f"{kind}({self.expression(whole, depth - 1)})",
+            f"{kind}({self.expression(self.pick(*[one for one in self.types if one in FLOATS]), depth - 1)})",
             f"atoll.{self.pick('floor', 'ceil', 'trunc', 'rint')}({a})",
             f"({a} * 0.7)",
             f"({a} ** 2)",
-            f"helper_f32({a}, {b})",
+            f"helper_{kind}({a}, {b})",
         ]
 
     def condition(self, depth: int) -> str:
-        kind = self.pick(*TYPES)
+        kind = self.pick(*self.types)
         a, b = self.expression(kind, depth - 1), self.expression(kind, depth - 1)
         compare = ("<", "<=", ">", ">=", "==", "!=")
         options = [
@@ -129,6 +156,9 @@ class Program:
     def statement(self, depth: int, budget: int) -> None:
         if self.arrays and self.random.randrange(6) == 0:
             self.change(depth)
+            return
+        if self.counts and self.random.randrange(7) == 0:
+            self.count(depth)
             return
         kind = self.random.randrange(9 if budget > 0 else 5)
         if kind <= 1:
@@ -151,8 +181,43 @@ class Program:
         else:
             self.assign(depth)
 
+    def count(self, depth: int) -> None:
+        """Change an element of all in its one way, or one's own."""
+        value = self.expression("i32", 2)
+        at = self.random.randrange(len(COUNTING))
+        if self.random.random() < 0.5:
+            self.put(depth, f"atoll.atomic_{COUNTING[at]}(c, {at}, {value})")
+            return
+        name = self.new()
+        self.put(
+            depth, f"{name} = atoll.atomic_{self.pick('add', 'exchange', 'xor')}(c, i + {COMMON}, {value})"
+        )
+        self.locals[name] = "i32"
+
+    def exchange(self, depth: int) -> None:
+        """Pass values between work-items."""
+        name = self.new()
+        self.put(depth, f"tile[l] = {self.expression('i32', 2)}")
+        self.put(depth, "atoll.barrier()")
+        self.put(
+            depth, f"{name} = tile[(l * {self.random.randrange(-3, 9)} + {self.random.randrange(64)}) % 64]"
+        )
+        self.put(depth, "atoll.barrier()")
+        self.locals[name] = "i32"
+
+    def exchanges(self, depth: int) -> None:
+        """Pass values between work-items, once or on every trip of a loop that all make."""
+        if self.random.random() < 0.5:
+            self.exchange(depth)
+            return
+        self.put(depth, f"for {self.new()} in range({self.random.randrange(4)}):")
+        before = dict(self.locals)
+        self.exchange(depth + 1)
+        self.statement(depth + 1, 1)
+        self.locals = before
+
     def assign(self, depth: int) -> None:
-        kind = self.pick(*TYPES)
+        kind = self.pick(*self.types)
         known = [name for name, other in self.locals.items() if other == kind]
         name = self.random.choice([*known, self.new()])
         self.put(depth, f"{name} = {self.expression(kind, 3)}")
@@ -161,7 +226,7 @@ class Program:
     def augment(self, depth: int) -> None:
         name = self.random.choice(list(self.locals))
         kind = self.locals[name]
-        operation = self.pick("+", "-", "*") if kind == "f32" else self.pick("+", "-", "*", "^", "&", "|")
+        operation = self.pick("+", "-", "*") if kind in FLOATS else self.pick("+", "-", "*", "^", "&", "|")
         self.put(depth, f"{name} {operation}= {self.expression(kind, 2)}")
 
     def store(self, depth: int) -> None:
@@ -235,7 +300,7 @@ class Program:
 
 PARAMS = (
     "x: view[i32], u: view[u32], w: view[i64], f: view[f32], "
-    "oi: view[i32], ou: view[u32], ow: view[i64], of: view[f32]"
+    "oi: view[i32], ou: view[u32], ow: view[i64], of: view[f32], c: view[i32]"
 )
 
 
@@ -254,26 +319,40 @@ def turned(pair: Pair, n: i32) -> Pair:
 BEGIN = "    own = fixed[i32, 4](i, 1, -7, 2147483647)\n    pair = Pair(i, 0.5)\n"
 
 
+def helper(chance: random.Random, kind: str) -> str:
+    """Return the text of a device function on two values of a type."""
+    made = Program(chance, locals={"a": kind, "b": kind})
+    condition = f"a {made.pick('<', '==', '>')} b"
+    first, second, third = (made.pick("a", "b", "a + b", "a * b", "b - a", "1") for _ in range(3))
+    lines = [f"@device\ndef helper_{kind}(a: {kind}, b: {kind}) -> {kind}:", f"    if {condition}:"]
+    lines.append(f"        return {first}")
+    if chance.random() < 0.4:
+        lines += [f"    for q in range({chance.randrange(4)}):", "        if a == b:"]
+        lines += [f"            return {third}", "        a += 1"]
+    return "\n".join([*lines, f"    return {second}\n"])
+
+
 def program(seed: int, *, arrays: bool = False) -> str:
     """Return the text of a module with the kernel `k` and the device functions it calls."""
     chance = random.Random(seed)
-    parts = []
-    for kind in TYPES:
-        helper = Program(chance, locals={"a": kind, "b": kind})
-        helper.names = 100
-        condition = f"a {helper.pick('<', '==', '>')} b"
-        first, second, third = (helper.pick("a", "b", "a + b", "a * b", "b - a", "1") for _ in range(3))
-        loop = f"    for q in range({chance.randrange(4)}):\n        if a == b:\n            return {third}\n        a += 1\n"  # noqa: E501
-        body = f"    if {condition}:\n        return {first}\n{loop if chance.random() < 0.4 else ''}    return {second}\n"  # noqa: E501
-        parts.append(f"@device\ndef helper_{kind}(a: {kind}, b: {kind}) -> {kind}:\n{body}")
-    made = Program(chance, arrays=arrays)
+    types = (*TYPES, *chance.sample(MORE, chance.randrange(4)))
+    parts = [helper(chance, kind) for kind in types]
+    made = Program(chance, arrays=arrays, types=types)
+    made.waits, made.counts = chance.random() < 0.4, chance.random() < 0.5
+    begin = "    l = atoll.local_id(0)\n    tile = atoll.shared(i32, 64)\n" if made.waits else ""
     made.block(1, 3)
     for _ in range(3):
+        if made.waits:
+            made.exchanges(1)
         made.statement(1, 3)
     for kind in TYPES:
         made.put(1, f"{OUTPUTS[kind]}[i] = {made.expression(kind, 2)}")
-    body = "\n".join(made.lines)
+    for kind in types[len(TYPES) :]:
+        place = "of[i] = of[i] + f32" if kind in FLOATS else "ow[i] = ow[i] ^ i64"
+        made.put(1, f"{place}({made.expression(kind, 2)})")
     if arrays:
         parts.append(STRUCT)
-        body = BEGIN + body
-    return "\n".join(parts) + f"\n@kernel\ndef k({PARAMS}):\n    i = atoll.global_id(0)\n{body}\n"
+        begin += BEGIN
+    body = begin + "\n".join(made.lines)
+    head = "@kernel(block=64)" if made.waits else "@kernel"
+    return "\n".join(parts) + f"\n{head}\ndef k({PARAMS}):\n    i = atoll.global_id(0)\n{body}\n"

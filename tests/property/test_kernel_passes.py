@@ -6,20 +6,22 @@ import random
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 import numpy as np
 import pytest
 
 from atoll.errors import CompileError, LaunchError
-from atoll.ir import Module, View
+from atoll.ir import Module, Scalar, View
 from atoll.ir import vector as v
 from atoll.ir.interpret import ViewArgument, interpret
-from atoll.ir.nodes import bits_of
+from atoll.ir.nodes import bits_of, value_of
 from atoll.ir.parse import parse
 from atoll.ir.passes import PASSES, REWRITES, optimise
 from atoll.ir.passes.rules import Rules
 from atoll.ir.text import canonical, text
+from atoll.ir.verify import verify
 from atoll.testing.evaluate import ViewValue
 from atoll.testing.program import Program
 from atoll.testing.programs import programs
@@ -191,3 +193,33 @@ def test_a_failure_is_shrunk_to_a_few_lines() -> None:
     assert differs(program, rules)
     assert len(made.splitlines()) <= 12 < len(text(program.module).splitlines()), made
     assert "div_floor" in made or "rem_floor" in made
+
+
+# --- what once failed ---------------------------------------------------------------------------
+
+FAILURES = Path(__file__).parents[1] / "fixtures" / "kernel_failures"
+
+
+def noise(scalar: Scalar, count: int) -> list[bool | int | float]:
+    draw = random.Random(7)
+    edges = [0, 1, -1, 2, 3, -3, *scalar.range] if scalar.is_integer else [0.0, -0.0, 1.5, -3.25]
+    values = [draw.choice(edges) if draw.random() < 0.4 else draw.getrandbits(64) for _ in range(count)]
+    return [value_of(scalar, bits_of(scalar, value)) for value in values]
+
+
+@pytest.mark.parametrize("failure", sorted(FAILURES.glob("*.kir")), ids=lambda path: path.stem)
+def test_what_once_failed_does_not_fail_again(failure: Path) -> None:
+    module = verify(parse(failure.read_text(encoding="utf-8"), failure.name))
+    (kernel,) = module.kernels
+    elements = {view.name: view.type.element for view in kernel.views if isinstance(view.type, View)}
+    program = Program(
+        name=kernel.name,
+        about="",
+        module=module,
+        arguments=lambda: {
+            name: ViewValue(noise(element, 32), (32,), (1,)) for name, element in elements.items()
+        },
+        groups=(2, 1, 1),
+        group=(16, 1, 1),
+    )
+    assert differs(program, Rules(REWRITES)) is None

@@ -6,7 +6,7 @@ A load may go: reading has no effect. A loop stays, for whether it ends is not a
 from __future__ import annotations
 
 from atoll.ir import nodes as n
-from atoll.ir.passes.enter import prune
+from atoll.ir.passes.needs import leave_out, needed
 from atoll.ir.passes.rules import Rule, Rules
 from atoll.ir.passes.ssa import (
     Block,
@@ -21,35 +21,41 @@ from atoll.ir.passes.ssa import (
     acts,
     blocks,
     inner,
-    used,
 )
 
 
 def dead(graph: Graph, rules: Rules) -> None:
     """Leave out what nobody needs."""
-    prune(graph)
-    while True:
-        needed = _needed(graph.body)
-        if not sum(_sweep(block, needed, rules) for block in blocks(graph.body)):
-            return
-        prune(graph)
+    gone = rules.some("dead.value", "dead.branch")
+    old_rule = rules.get("dead.old")
+    wanted = needed(
+        graph,
+        all_ops=rules.get("dead.value") is None,
+        all_branches=rules.get("dead.branch") is None,
+    )
+    leave_out(graph.body, wanted)
+    for block in blocks(graph.body):
+        block.items = [item for item in block.items if not any(rule(item, wanted) for rule in gone)]
+        for item in block.items:
+            if old_rule is not None and isinstance(item, Do) and old_rule(item, wanted):
+                item.result = None
 
 
-def value(item: Item, needed: set[Value]) -> bool:
+def value(item: Item, wanted: set[Value]) -> bool:
     """Tell whether an op gives what nobody needs."""
-    return isinstance(item, Op) and item not in needed and not acts(item)
+    return isinstance(item, Op) and item not in wanted and not acts(item)
 
 
-def branch(item: Item, needed: set[Value]) -> bool:
+def branch(item: Item, wanted: set[Value]) -> bool:
     """Tell whether a branch does nothing, whichever way it goes."""
-    if not isinstance(item, Branch) or any(result in needed for result in item.results):
+    if not isinstance(item, Branch) or any(result in wanted for result in item.results):
         return False
     return all(_idle(block) for block in (item.then, item.orelse))
 
 
-def old(item: Do, needed: set[Value]) -> bool:
+def old(item: Do, wanted: set[Value]) -> bool:
     """Tell whether nobody needs the old value that an atomic gives."""
-    return isinstance(item.node, n.Atomic) and item.result is not None and item.result not in needed
+    return isinstance(item.node, n.Atomic) and item.result is not None and item.result not in wanted
 
 
 RULES: dict[str, Rule] = {"dead.value": value, "dead.branch": branch, "dead.old": old}
@@ -60,27 +66,3 @@ def _idle(block: Block) -> bool:
         not isinstance(item, Cycle) and not acts(item) and all(_idle(below) for below in inner(item))
         for item in block.items
     )
-
-
-def _needed(body: Block) -> set[Value]:
-    """Return what is used anywhere."""
-    found: set[Value] = set()
-    for block in blocks(body):
-        found.update(block.end.values)
-        for item in block.items:
-            found.update(used(item))
-    return found
-
-
-def _sweep(block: Block, needed: set[Value], rules: Rules) -> int:
-    """Leave out what may go of a block; return how much that was."""
-    gone = rules.some("dead.value", "dead.branch")
-    kept = [item for item in block.items if not any(rule(item, needed) for rule in gone)]
-    count = len(block.items) - len(kept)
-    block.items = kept
-    old_rule = rules.get("dead.old")
-    for item in kept:
-        if old_rule is not None and isinstance(item, Do) and old_rule(item, needed):
-            item.result = None
-            count += 1
-    return count

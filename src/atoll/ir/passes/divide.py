@@ -19,7 +19,19 @@ from atoll.ir import nodes as n
 from atoll.ir import ops
 from atoll.ir.ops import Binary, Cast, Compare, Unary
 from atoll.ir.passes.rules import Rule, Rules
-from atoll.ir.passes.ssa import Block, Graph, Item, Op, Value, blocks, constant, constant_of, is_leaf
+from atoll.ir.passes.ssa import (
+    Block,
+    Branch,
+    Cycle,
+    Graph,
+    Item,
+    Op,
+    Value,
+    blocks,
+    constant,
+    constant_of,
+    is_leaf,
+)
 from atoll.ir.types import SCALARS, U8, U16, U32, U64, Scalar
 
 _FLOOR = (Binary.DIV_FLOOR, Binary.REM_FLOOR)
@@ -32,26 +44,25 @@ def divide(graph: Graph, rules: Rules) -> None:
         "divide.nothing", "divide.one", "divide.minus_one", "divide.power", "divide.unsigned",
         "divide.floor", "divide.trunc",
     )  # fmt: skip
+    instead: dict[Value, Value] = {}
     for block in blocks(graph.body):
         made: list[Item] = []
-        instead: dict[Value, Value] = {}
         for item in block.items:
             if isinstance(item, Op):
                 item.args = [instead.get(value, value) for value in item.args]
             found = _rewritten(item, chosen, made, rules, lazy=block.lazy)
-            if found is not None:
+            if found is None:
+                made.append(item)
+            else:
                 assert isinstance(item, Op)
                 instead[item] = found
-            else:
-                made.append(item)
-        if instead:
-            block.items = made
-            replace_uses(graph.body, instead)
+        block.items = made
+    if instead:
+        replace_uses(graph.body, instead)
 
 
 def replace_uses(body: Block, instead: dict[Value, Value]) -> None:
     """Put values in place of others wherever they are used."""
-    from atoll.ir.passes.ssa import Branch, Cycle
 
     def now(values: list[Value]) -> list[Value]:
         return [instead.get(value, value) for value in values]

@@ -1,8 +1,8 @@
 """How do statements become SSA? Every read of a local becomes the value it was given last.
 
 Where two ways meet, a local that differs becomes a result; a loop carries every local it assigns. What
-nobody needs of these is left out (:func:`prune`), so a local that only holds an intermediate value of a
-trip is not carried.
+nobody needs of these is left out (:mod:`atoll.ir.passes.needs`), so a local that only holds an intermediate
+value of a trip is not carried.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from atoll.ir import nodes as n
 from atoll.ir.module import Kernel
+from atoll.ir.passes.needs import prune
 from atoll.ir.passes.ssa import (
     TRUE,
     Argument,
@@ -25,10 +26,8 @@ from atoll.ir.passes.ssa import (
     Undefined,
     Value,
     Way,
-    blocks,
     breaks,
     operands_of,
-    used,
 )
 from atoll.ir.types import Scalar
 from atoll.ir.walk import statements
@@ -173,105 +172,3 @@ def _assigned(loop: n.Loop) -> tuple[str, ...]:
         if name is not None:
             found[name] = None
     return tuple(found)
-
-
-# --- pruning -----------------------------------------------------------------------------------
-
-
-def prune(graph: Graph) -> None:
-    """Leave out what blocks hand on and nobody needs."""
-    needed = _needed(graph)
-    _prune(graph.body, needed)
-
-
-def _needed(graph: Graph) -> set[Value]:
-    """Return the arguments that an op, an effect or a condition needs, whatever ways it comes by."""
-    sources: dict[Value, list[Value]] = {}
-    pending: list[Value] = []
-    for block in blocks(graph.body):
-        if block.lazy:
-            pending += block.end.values
-        for item in block.items:
-            if isinstance(item, Cycle):
-                _cycle_sources(item, sources)
-            else:
-                pending += used(item)
-            if isinstance(item, Branch):
-                for end in (item.then.end, item.orelse.end):
-                    if end.way is Way.NEXT:
-                        for result, value in zip(item.results, end.values, strict=True):
-                            sources.setdefault(result, []).append(value)
-    needed: set[Value] = set()
-    while pending:
-        value = pending.pop()
-        if isinstance(value, Argument) and value not in needed:
-            needed.add(value)
-            pending += sources.get(value, ())
-    return needed
-
-
-def _cycle_sources(cycle: Cycle, sources: dict[Value, list[Value]]) -> None:
-    endless = _always(cycle)
-    for at, item in enumerate(cycle.carried):
-        sources[item.head] = [item.init, cycle.step.end.values[at]]
-        sources[item.step] = []
-        sources[item.result] = [] if endless else [item.head]
-    for end in ends_of(cycle):
-        for item, value in zip(cycle.carried, end.values, strict=True):
-            sources[item.result if end.way is Way.BREAK else item.step].append(value)
-
-
-def _always(cycle: Cycle) -> bool:
-    (asked,) = cycle.condition.end.values
-    return isinstance(asked, Op) and asked.node == TRUE
-
-
-def ends_of(cycle: Cycle) -> list[End]:
-    """Return every end that leaves a loop's body for its step or for what follows."""
-    found: list[End] = []
-    pending = [cycle.body]
-    while pending:
-        block = pending.pop()
-        if block.end.way in (Way.BREAK, Way.CONTINUE) or (block is cycle.body and block.end.way is Way.NEXT):
-            found.append(block.end)
-        for item in block.items:
-            if isinstance(item, Branch):
-                pending += (item.then, item.orelse)
-    return found
-
-
-def _prune(block: Block, needed: set[Value]) -> None:
-    for found in blocks(block):
-        for item in found.items:
-            if isinstance(item, Branch):
-                kept = [at for at, result in enumerate(item.results) if result in needed]
-                for end in (item.then.end, item.orelse.end):
-                    if end.way is Way.NEXT:
-                        end.values = [end.values[at] for at in kept]
-                item.results = [item.results[at] for at in kept]
-            elif isinstance(item, Cycle):
-                _prune_cycle(item, needed)
-
-
-def _prune_cycle(cycle: Cycle, needed: set[Value]) -> None:
-    kept = [
-        at
-        for at, item in enumerate(cycle.carried)
-        if item.head in needed or item.step in needed or item.result in needed
-    ]
-
-    def left(values: list[Value], wanted: list[Argument]) -> list[Value]:
-        return [
-            values[at] if argument in needed else Undefined(type=argument.type)
-            for at, argument in zip(kept, wanted, strict=True)
-        ]
-
-    items = [cycle.carried[at] for at in kept]
-    for end in ends_of(cycle):
-        breaks = end.way is Way.BREAK
-        end.values = left(end.values, [item.result if breaks else item.step for item in items])
-    cycle.step.end.values = left(cycle.step.end.values, [item.head for item in items])
-    for item in items:
-        if item.head not in needed:
-            item.init = Undefined(type=item.head.type)
-    cycle.carried = items

@@ -13,8 +13,9 @@ from atoll.errors import CompileError
 from atoll.ir.module import Kernel, Module
 from atoll.ir.passes import cse, dead, divide, fold, invariant
 from atoll.ir.passes.check import UnsoundError, check
-from atoll.ir.passes.enter import enter, prune
+from atoll.ir.passes.enter import enter
 from atoll.ir.passes.leave import leave
+from atoll.ir.passes.needs import prune
 from atoll.ir.passes.rules import Rules
 from atoll.ir.passes.ssa import Graph
 from atoll.ir.verify import verify
@@ -35,7 +36,7 @@ PASSES: MappingProxyType[str, Callable[[Graph, Rules], None]] = MappingProxyType
 #: Every rewrite by its name.
 REWRITES = MappingProxyType({**fold.RULES, **divide.RULES, **cse.RULES, **invariant.RULES, **dead.RULES})
 #: A larger kernel is left as it is: passes take time and memory that grow faster than it does.
-MAX_STATEMENTS = 20_000
+MAX_STATEMENTS = 5_000
 
 
 def optimise(module: Module, *, off: Iterable[str] = (), rules: Rules | None = None) -> Module:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from atoll.ir.passes.needs import ends_of
 from atoll.ir.passes.ssa import (
     Block,
     Branch,
@@ -126,13 +127,13 @@ class _Live:
         return frozenset(found)
 
     def given(self, values: Iterable[Value], live: set[Value]) -> None:
-        """Note that values are given where `live` is needed."""
+        """Note that values are given where `live` is needed; only those of one home may ever join."""
         together = list(values)
         for value in together:
-            others = (live | set(together)) - {value}
-            self.apart.setdefault(value, set()).update(others)
-            for other in others:
-                self.apart.setdefault(other, set()).add(value)
+            for other in (*live, *together):
+                if other.home == value.home and other is not value:
+                    self.apart.setdefault(value, set()).add(other)
+                    self.apart.setdefault(other, set()).add(value)
 
     def block(self, block: Block, following: _Set, skipping: _Set, broken: _Set) -> set[Value]:
         """Return what is needed where a block begins.
@@ -256,8 +257,6 @@ def _join(graph: Graph, classes: _Classes, held: dict[Value, None]) -> None:
 
 
 def _handed_by_cycle(cycle: Cycle) -> list[tuple[Value, Value]]:
-    from atoll.ir.passes.enter import ends_of
-
     found: list[tuple[Value, Value]] = []
     for at, item in enumerate(cycle.carried):
         found += [(item.head, item.init), (item.head, cycle.step.end.values[at])]

@@ -1,0 +1,174 @@
+"""Does a random kernel give one answer everywhere? Judged here or, where a device may hang, in a child."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from atoll.errors import AtollError, CompileError
+from atoll.ir.interpret import ViewArgument, interpret
+from atoll.kernels.definition import KernelFunction
+from atoll.plugin import DriverDevice, registry
+from atoll.testing.shrink import shrink, smaller_sources
+from atoll_plugins.cpu.driver import CpuDriver
+from kernel_text import kernel_from
+from property.kernel_programs import COMMON, ITEMS
+
+NAMES = ("x", "u", "w", "f", "oi", "ou", "ow", "of", "c")
+#: A program takes a second at the most; a device that takes this long never comes back.
+SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of one program.
+
+    Attributes:
+        wrong: How the device differs from the oracle, or an empty text.
+        refused: Why the front end refuses it, or an empty text.
+        hung: Whether the device never came back.
+    """
+
+    wrong: str = ""
+    refused: str = ""
+    hung: bool = False
+
+
+def arguments(seed: int) -> tuple[Any, ...]:
+    chance = np.random.default_rng(seed)
+    x = chance.integers(-(1 << 31), 1 << 31, ITEMS).astype(np.int32)
+    u = chance.integers(0, 1 << 32, ITEMS).astype(np.uint32)
+    w = chance.integers(-(1 << 63), (1 << 63) - 1, ITEMS)
+    f = (chance.standard_normal(ITEMS) * 10.0 ** chance.integers(-3, 12, ITEMS)).astype(np.float32)
+    x[::5], u[::7], w[::3] = np.arange(-6, 7), np.arange(10), np.arange(-11, 11)
+    zeros = (np.zeros_like(x), np.zeros_like(u), np.zeros_like(w), np.zeros_like(f))
+    return x, u, w, f, *zeros, np.zeros(COMMON + ITEMS, np.int32)
+
+
+def copies(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(array.copy() for array in given)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two arrays are equal bit for bit, NaN and the sign of zero aside."""
+    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+
+
+def opened(device: str) -> DriverDevice | None:
+    """Return an open device, None where there is none; `interpreter` is the one without a compiler."""
+    driver = CpuDriver({"PATH": "/nowhere"}) if device == "interpreter" else registry().drivers[device]
+    return driver.open(0) if driver.devices() else None
+
+
+def judge(source: str, seed: int, device: DriverDevice) -> Verdict:
+    """Compare a device with the oracle; the interpreter also without the passes."""
+    found = kernel_from(source)
+    try:
+        found.compiled()
+    except CompileError as error:
+        return Verdict(refused=str(error))
+    given = arguments(seed)
+    expected = copies(given)
+    found.python(ITEMS, seed=seed)(*expected)
+    try:
+        mine = copies(given)
+        found.over(ITEMS, device=device)(*mine)
+        answers = {"": mine}
+        if "interpreter" in device.info.name:
+            answers[" without the passes"] = _plainly(found, copies(given))
+    except AtollError as error:
+        return Verdict(wrong=f"{device.info.name}: {error}")
+    for how, answer in answers.items():
+        for name, a, b in zip(NAMES, answer, expected, strict=True):
+            if not same(a, b):
+                return Verdict(wrong=f"{name} on {device.info.name}{how}\n{a}\nthe oracle:\n{b}")
+    return Verdict()
+
+
+def _plainly(found: KernelFunction, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    views = {name: ViewArgument(array, array.shape, (1,)) for name, array in zip(NAMES, given, strict=True)}
+    interpret(found.compiled().kernel, views, (1, 1, 1), (ITEMS, 1, 1))
+    return given
+
+
+@dataclass
+class Child:
+    """A process that judges programs on one device, and is ended where it never comes back."""
+
+    device: str
+    process: subprocess.Popen[bytes] | None = field(default=None)
+
+    def judge(self, source: str, seed: int, seconds: float = SECONDS) -> Verdict:
+        if self.process is None or self.process.poll() is not None:
+            roots = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "property.kernel_judge", self.device],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": roots},
+            )
+            self.read(120)  # that it is ready
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps([source, seed]).encode() + b"\n")
+        self.process.stdin.flush()
+        line = self.read(seconds)
+        if line is None:
+            self.close()
+            return Verdict(hung=True)
+        return Verdict(**json.loads(line)) if line else Verdict(wrong="the process ended")
+
+    def read(self, seconds: float) -> bytes | None:
+        """Return a line, None where none comes in time."""
+        assert self.process is not None
+        assert self.process.stdout is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+        return self.process.stdout.readline() if ready else None
+
+    def close(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            for pipe in (self.process.stdin, self.process.stdout):
+                if pipe is not None:
+                    pipe.close()
+            self.process = None
+
+
+def least(source: str, seed: int, device: DriverDevice, tries: int = 400) -> str:
+    """Return the least text that still gives a wrong answer."""
+
+    def fails(text: str) -> bool:
+        try:
+            return bool(judge(text, seed, device).wrong)
+        except Exception:
+            # What is left need not be a program: a name is gone, the oracle refuses an index.
+            return False
+
+    return shrink(source, smaller_sources, fails, tries)
+
+
+def main() -> None:
+    """Judge what stands on stdin, a line each, and say what came of it."""
+    device = opened(sys.argv[1])
+    print("ready", flush=True)
+    for line in sys.stdin:
+        source, seed = json.loads(line)
+        assert device is not None
+        found = judge(source, seed, device)
+        print(
+            json.dumps({"wrong": found.wrong, "refused": found.refused, "hung": found.hung}),
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
