@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from atoll._util.files import sha256
+from atoll._util.why import SUFFIX, read
 from atoll.cli._answer import answering, day, plain, size
 
 _JSON = click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
@@ -41,10 +42,16 @@ class Kept:
     def whole(self) -> bool | None:
         """Whether its bytes are those its checksum states; None where it has none."""
         stated = next((path for path in self.files if path.suffix == ".sha256"), None)
-        value = next((path for path in self.files if path.suffix != ".sha256"), None)
+        value = next((path for path in self.files if path.suffix not in (".sha256", SUFFIX)), None)
         if stated is None or value is None:
             return None
         return stated.read_text(encoding="ascii", errors="replace").strip() == sha256(value)
+
+    @property
+    def why(self) -> dict[str, Any]:
+        """What it is of and why it was made, where that was written down; else empty."""
+        path = next((path for path in self.files if path.suffix == SUFFIX), None)
+        return (read(path) if path is not None else None) or {}
 
 
 def folder() -> Path:
@@ -101,9 +108,13 @@ def stats(as_data: bool) -> None:
 @click.argument("key", required=False)
 @_JSON
 def explain(key: str | None, as_data: bool) -> None:
-    """Say of each entry what it is kept under and whether it would be taken; KEY narrows by its start."""
+    """Say of each entry what it is of, whether it would be taken, and why it was made.
+
+    KEY narrows: the start of a key, or a part of the name of what is kept. What was made because something
+    kept before did not serve says what differed.
+    """
     with answering(as_data) as answer:
-        found = [item for item in entries(folder()) if key is None or item.key.startswith(key)]
+        found = [item for item in entries(folder()) if key is None or _is_meant(item, key)]
         if key is not None and not found:
             raise _missed(key)
         answer["entries"] = [_facts(item) for item in found]
@@ -113,12 +124,24 @@ def explain(key: str | None, as_data: bool) -> None:
             click.echo(
                 plain(f"{item.kind} {item.key}  {size(item.bytes)}  {day(item.made)}  {_STATE[item.whole]}")
             )
+            if item.why:
+                click.echo(plain(f"  of {item.why['name']}, made because"))
+            for reason in item.why.get("because", ()):
+                click.echo(plain(f"    {reason}"))
         if not found:
             click.echo("the cache is empty: whatever is wanted next is made")
 
 
+def _is_meant(item: Kept, asked: str) -> bool:
+    return item.key.startswith(asked) or asked in item.why.get("name", "")
+
+
 def _facts(item: Kept) -> dict[str, Any]:
+    why = item.why
     return {
+        "name": why.get("name"),
+        "parts": why.get("parts", {}),
+        "because": why.get("because", []),
         "kind": item.kind,
         "key": item.key,
         "files": [str(path) for path in item.files],

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atoll._util.files import write_atomic
+from atoll._util.why import note
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaunchError
 from atoll.kernels.arguments import check
@@ -144,6 +145,7 @@ def _place(
     from atoll.plugin.tools import cache_folder
 
     key = {
+        "name": kernel.__name__,
         "kir": fingerprint(kernel.module),
         "passes": passes.VERSION,
         "device": device.info.name,
@@ -172,4 +174,6 @@ def _write(file: Path, key: dict[str, Any], found: Tuned) -> None:
     text = json.dumps({"key": key, "seconds": list(found.seconds.values())}, indent=1)
     with suppress(OSError):  # a cache that cannot be written is measured again
         file.parent.mkdir(parents=True, exist_ok=True)
+        parts = {f"the {word}": str(value)[:60] for word, value in key.items() if word != "name"}
+        note(file.parent, file.stem, key["name"], parts)
         write_atomic(file, text)

@@ -22,6 +22,10 @@ from atoll._util.files import write_atomic as write_atomic
 from atoll._util.machine import free_memory as free_memory
 from atoll._util.machine import processors as processors
 from atoll._util.spelling import this_python
+from atoll._util.why import note as note_why
+
+#: Says why an entry of a cache is made, for `atoll cache explain`.
+note_miss = note_why
 
 # What a program that is asked for a fact may see of the caller's environment.
 KEPT = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT")

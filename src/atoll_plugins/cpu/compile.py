@@ -22,6 +22,7 @@ from atoll.plugin.tools import (
     cache_folder,
     find_program,
     fingerprint,
+    note_miss,
     programs_like,
     write_atomic,
 )
@@ -71,8 +72,14 @@ def _read(path: Path, search: str) -> Compiler | None:
     return Compiler(path, said.out.split("\n", 1)[0], digest)
 
 
-def compiled(text: bytes, compiler: Compiler, environment: Mapping[str, str]) -> Path:
+def compiled(text: bytes, compiler: Compiler, environment: Mapping[str, str], entry: str = "") -> Path:
     """Return the shared object of a kernel's C text, from the cache or compiled now.
+
+    Args:
+        text: The C text.
+        compiler: What compiles it.
+        environment: Whose cache folder it is.
+        entry: The kernel's name, to say of what nothing was kept.
 
     Raises:
         CompilationError: With the compiler's own words.
@@ -88,7 +95,13 @@ def compiled(text: bytes, compiler: Compiler, environment: Mapping[str, str]) ->
     if _is_whole(library):
         return library
     built = _build(text, compiler, environment)
+    said = {
+        "the code": hashlib.sha256(text).hexdigest()[:12],
+        "the compiler": f"{compiler.version} ({compiler.digest[:12]})",
+        "the options": " ".join((*FLAGS, *LIBRARIES)),
+    }
     try:
+        note_miss(library.parent, key, entry or "a kernel", said)
         write_atomic(library, built, mode=0o755)
         write_atomic(_checksum(library), hashlib.sha256(built).hexdigest())
     except OSError:
