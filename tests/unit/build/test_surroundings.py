@@ -99,7 +99,7 @@ def test_a_device_unit_is_never_scanned_and_is_no_interface(tmp_path: Path) -> N
         "src/app.cppm": "export module app;\nexport int zero() { return 0; }\n",
         "dev/a.comp": SHADER,
         # To a scanner of C++ this is an interface that imports what nobody has.
-        "dev/k.cl": "/*\nexport module app;\nimport nothing;\n*/\nkernel void k(global float *x) { *x = 1; }\n",
+        "dev/k.cl": "/*\nexport module app;\nimport nothing;\n*/\n" + FILES["dev/k.cl"],
     }
     built = session(tmp_path, files).build()
     scans = [name for name in built.result.ran if name.startswith("scan ")]
