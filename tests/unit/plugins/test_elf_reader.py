@@ -10,7 +10,7 @@ import pytest
 
 from atoll.artifact import Fact, Finding
 from atoll.errors import UnreadableError
-from atoll.plugin import Blob, Member
+from atoll.plugin import Blob, Mark, Member
 from atoll.testing.readers import READER_CHECKS, ReaderCheck
 from atoll_plugins.formats.archive import ArchiveReader
 from atoll_plugins.formats.elf import ElfReader
@@ -49,12 +49,15 @@ def test_a_section_of_device_code_is_a_member(name: str) -> None:
 
 
 class ForeignReader:
-    """A reader of another package, with a section of its own."""
+    """A reader of another package: a section, a word in constant data, a machine, a library of its own."""
 
     name = "foreign"
+    marks = (Mark(word=b"FOREIGN\x01", form="foreign", step=8),)
+    machines = frozenset((247,))
+    libraries = ("libforeign.",)
 
     def recognises(self, blob: Blob) -> bool:
-        return blob.kind == "section:.foreign_code"
+        return blob.kind in ("section:.foreign_code", "embedded:foreign")
 
     def read(self, blob: Blob) -> Iterator[Member | Finding | Fact]:
         yield Finding(member=blob.name, backend="foreign")
@@ -65,6 +68,21 @@ def test_a_section_that_a_foreign_reader_takes_is_a_member() -> None:
     assert members(data) == []
     given = read(ElfReader(lambda: (ForeignReader(),)), data)
     assert [event.blob.kind for event in given if isinstance(event, Member)] == ["section:.foreign_code"]
+
+
+def test_what_a_foreign_reader_says_of_its_format_is_asked() -> None:
+    def foreign() -> tuple[ForeignReader, ...]:
+        return (ForeignReader(),)
+
+    data = elf({".rodata": bytes(8) + b"FOREIGN\x01" + bytes(4) + b"FOREIGN\x01"}, needed=["libforeign.so.3"])
+    given = read(ElfReader(foreign), data)
+    assert [(event.blob.name, event.blob.kind) for event in given if isinstance(event, Member)] == [
+        ("file!.rodata+0x8", "embedded:foreign")
+    ]
+    assert "needed = libforeign.so.3" in [str(event) for event in given if isinstance(event, Fact)]
+    assert members(data) == []
+    assert not ElfReader(foreign).recognises(blob(elf(machine=247)))
+    assert ElfReader().recognises(blob(elf(machine=247)))
 
 
 def test_spirv_in_constant_data_is_found_where_it_is_aligned() -> None:
