@@ -9,9 +9,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, settings
 
-from atoll.errors import StoreError
-from atoll.store import PayloadRoot, Store
-from atoll_plugins.cuda.toolkit import PAYLOADS, PINNED
+from atoll.store import PayloadRoot
+from emitter_kit import toolkit
 
 # How fast this machine is decides no property: the first draw of a fresh clone builds tables for seconds, and
 # a loaded machine misses any deadline.
@@ -32,10 +31,7 @@ def whole(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture(scope="session")
 def cuda_payload() -> PayloadRoot:
     """The pinned CUDA toolkit in the user's store; fetched once."""
-    try:
-        return Store.default().ensure(PAYLOADS[PINNED])
-    except StoreError as error:
-        pytest.skip(f"the payload cuda-{PINNED} cannot be had: {error.diagnostics[0].message}")
+    return toolkit()
 
 
 @pytest.fixture

@@ -7,16 +7,19 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from atoll.errors import StoreError
 from atoll.plugin import Driver, DriverDevice, Emitter, registry
+from atoll.store import PayloadRoot, Store
 from atoll_plugins.cpu.driver import CpuDriver
+from atoll_plugins.cuda.toolkit import PAYLOADS, PINNED
 
 BACKENDS = ("cpu", "cuda", "opencl", "vulkan")
 _ICD = Path("/usr/share/vulkan/icd.d/lvp_icd.x86_64.json")
-_PTXAS = ("/usr/local/cuda-13.0/bin/ptxas", "/usr/local/cuda/bin/ptxas")
 
 
 def emitter(backend: str) -> Emitter:
@@ -41,14 +44,25 @@ def device(backend: str) -> Iterator[DriverDevice]:
 
 
 def tool(name: str) -> str:
-    """Return the path of a tool of this machine; skip where it is missing. PATH is a scrubbed one."""
-    places = _PTXAS if name == "ptxas" else ()
-    found = shutil.which(name, path="/usr/bin:/bin") or next(
-        (path for path in places if Path(path).exists()), None
-    )
+    """Return the path of a tool of this machine; skip where it is missing. PATH is a scrubbed one.
+
+    `ptxas` is the one of the toolkit's packages in the user's store.
+    """
+    if name == "ptxas":
+        return str(toolkit().root / "nvidia" / "cu13" / "bin" / name)
+    found = shutil.which(name, path="/usr/bin:/bin")
     if found is None:
         pytest.skip(f"no {name}")
     return found
+
+
+@cache
+def toolkit() -> PayloadRoot:
+    """Return the pinned CUDA toolkit in the user's store; fetched once."""
+    try:
+        return Store.default().ensure(PAYLOADS[PINNED])
+    except StoreError as error:
+        pytest.skip(f"the payload cuda-{PINNED} cannot be had: {error.diagnostics[0].message}")
 
 
 def accepted(command: list[str]) -> str:

@@ -69,3 +69,16 @@ def test_it_is_launched_through_cudas_interface(
     assert old.code == 1
     assert "sm_75" in old.err
     tell(f"launched through CUDA's interface: {outcome.out.splitlines()[1]}")
+
+
+def test_a_debugger_stops_at_the_line_of_the_kernel(project: Path, tell: Callable[[str], None]) -> None:
+    if not Path("/usr/bin/gdb").exists():
+        pytest.skip("no gdb")
+    kernel = (project / "kernels/motion.py").read_text().splitlines()
+    line = next(number for number, text in enumerate(kernel, 1) if "bodies[i].place =" in text)
+    built = right(ATOLL, "build", "--no-accel", "--profile", "debug", where=project).out.strip()
+    asked = ["-ex", f"break motion.py:{line}", "-ex", "run", "-ex", "frame", "-ex", "kill"]
+    said = run("gdb", "-q", "-batch", "-nx", *asked, built, where=project).out
+    assert f"kernels/motion.py:{line}" in said, said
+    assert kernel[line - 1].strip() in said
+    tell(said.splitlines()[-2].strip())

@@ -29,7 +29,7 @@ def needs(kernel: KernelFunction, emitter: Emitter, target: Target) -> tuple[Dia
     Each has the first place that asks for it. What cannot be emitted is left out: the refusal names it.
     """
     found: dict[Fact, Span | None] = {}
-    whole = kernel.compiled().kernel
+    whole = kernel.compiled().optimised.kernels[0]
     plain = replace(whole, params=_PLAIN, locals=(), shared=(), arrays=(), body=())
     usual = _facts(plain, emitter, target)
     for span, part in _parts(whole):

@@ -1,7 +1,7 @@
 """Compile the kernels of a file for one entry of the set: an action of the build.
 
 ``python -I -m atoll_plugins.python.compile FILE --root ROOT --backend NAME [--entry JSON] --out DIR
---depfile FILE`` writes ``DIR/KERNEL.c`` for each kernel.
+--depfile FILE [--lines]`` writes ``DIR/KERNEL.c`` for each kernel.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from atoll.accel import Entry, Floor, Version
@@ -56,8 +57,10 @@ def targets(emitter: Emitter, entry: Entry | None) -> list[Target]:
     return list(dict.fromkeys(found))
 
 
-def codes(kernel: KernelFunction, emitter: Emitter, entry: Entry | None) -> list[Emitted]:
-    """Return the codes of a kernel for an entry.
+def codes(
+    kernel: KernelFunction, emitter: Emitter, entry: Entry | None, *, lines: bool = False
+) -> list[Emitted]:
+    """Return the codes of a kernel for an entry, with the lines of the source where they are asked for.
 
     Raises:
         CompileError: Where a target lacks what the kernel needs.
@@ -65,7 +68,7 @@ def codes(kernel: KernelFunction, emitter: Emitter, entry: Entry | None) -> list
     compiled = kernel.compiled()
     group = block_for(compiled.kernel)
     return [
-        emitter.emit(compiled.optimised, compiled.kernel.name, target, group)
+        emitter.emit(compiled.optimised, compiled.kernel.name, replace(target, lines=lines), group)
         for target in targets(emitter, entry)
     ]
 
@@ -77,6 +80,7 @@ def main(argv: list[str]) -> int:
     for name in ("--root", "--backend", "--out", "--depfile"):
         parser.add_argument(name, required=True)
     parser.add_argument("--entry", default="null")
+    parser.add_argument("--lines", action="store_true")
     asked = parser.parse_args(argv)
     quiet_stdout()
     try:
@@ -94,7 +98,7 @@ def _compile(asked: argparse.Namespace) -> list[str]:
     outputs = []
     for kernel in kernels_of(load(asked.file, asked.root), asked.file):
         described = Described.of(kernel, asked.file)
-        text = source(described, codes(kernel, emitter, entry), asked.backend)
+        text = source(described, codes(kernel, emitter, entry, lines=asked.lines), asked.backend)
         path = Path(asked.out) / f"{kernel.__name__}.c"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -171,6 +171,7 @@ def _compile(
             *(python_program(), "-I", "-B", "-m", "atoll_plugins.python.compile", argument(unit.path)),
             *("--root", str(request.root), "--backend", backend),
             *("--entry", entry_text(unit.entry, unit.archs), "--out", out, "--depfile", depfile),
+            *(("--lines",) if request.debug else ()),
         ),
         inputs=tuple(dict.fromkeys((unit.path, *inputs))),
         outputs=tuple(paths),
