@@ -72,6 +72,7 @@ RUN["kernels_in_cpp"] = RUN["saxpy/run_time"]
 # What runs elsewhere: why, and which test.
 ELSEWHERE = {
     "thread": ("it becomes a wheel", "test_thread.py"),
+    "kernels": ("Python calls its kernels, without a build", "test_kernels.py"),
     "python_package": ("pip installs it", "test_pep517.py"),
     "boundary": ("it has four programs", "test_boundary_rungs.py"),
     "real/ggml_scale": (FETCHED, "test_real_shader.py"),
@@ -80,11 +81,24 @@ ELSEWHERE = {
 
 
 def examples(folder: Path = EXAMPLES) -> Iterator[str]:
-    """Give every folder below `folder` that is a project, build folders left out."""
-    for manifest in sorted((*folder.rglob("atoll.toml"), *folder.rglob("pyproject.toml"))):
-        place = manifest.parent.relative_to(folder)
-        if not any(part.startswith(".") for part in place.parts):
-            yield place.as_posix()
+    """Give every folder below `folder` that is a project, and every other that holds more than a README.
+
+    What is built (`.atoll`, `dist`, `__pycache__`) is left out.
+    """
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _built(path, folder)]
+    projects = {path.parent for path in files if path.name in ("atoll.toml", "pyproject.toml")}
+    loose = {
+        path.parent
+        for path in files
+        if path.name != "README.md" and not any(project in path.parents for project in projects)
+    }
+    for place in sorted(projects | loose):
+        yield place.relative_to(folder).as_posix()
+
+
+def _built(path: Path, folder: Path) -> bool:
+    parts = path.relative_to(folder).parts
+    return any(part.startswith(".") or part in ("dist", "__pycache__") for part in parts[:-1])
 
 
 def unlisted(found: Iterable[str]) -> set[str]:
@@ -111,7 +125,10 @@ def test_an_example_that_nobody_lists_is_found(tmp_path: Path) -> None:
     for name in ("saxpy/vulkan", "saxpy/forgotten", "saxpy/vulkan/.atoll/build"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "atoll.toml").touch()
-    assert unlisted(examples(tmp_path)) == {"saxpy/forgotten"}
+    for name in ("README.md", "saxpy/README.md", "saxpy/vulkan/main.cpp", "loose/saxpy.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert unlisted(examples(tmp_path)) == {"saxpy/forgotten", "loose"}
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)

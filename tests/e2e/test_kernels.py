@@ -18,7 +18,7 @@ from atoll.plugin import DriverDevice
 from atoll_plugins.cpu.driver import CpuDriver
 from emitter_kit import accepted, device, emitter, tool
 
-FOLDER = Path(__file__).parents[2] / "examples/kernels"
+FOLDER = Path(__file__).parents[2] / "examples" / "kernels"
 EXECUTORS = ("oracle", "interpreter", "cpu", "vulkan", "opencl")
 #: What the folder has to hold: the names of spec 06, "The twenty test kernels".
 TWENTY = {
