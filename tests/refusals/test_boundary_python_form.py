@@ -19,10 +19,6 @@ from unit.boundary.kit import interface, one, refused, scanned
         ("ATOLL_EXPORT_C const float *f() { return nullptr; }", "its result is `const float *`"),
         ("ATOLL_EXPORT_C long double f() { return 0; }", "its result is `long double`"),
         ("ATOLL_EXPORT_C int f(int in, int in_) { return in; }", "`in_` and `in` are both `in_`"),
-        (
-            "ATOLL_EXPORT_AS(x[n], space=device, stream=s) int f(float *x, int n, void *s) { return n; }",
-            "its pointers are device memory",
-        ),
     ],
 )
 def test_the_header_is_made_and_the_module_is_refused(tmp_path: Path, text: str, why: str) -> None:

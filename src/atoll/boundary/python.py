@@ -8,12 +8,12 @@ The stub is :mod:`atoll.boundary.stub`'s matter; what a root exports is :mod:`at
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.boundary.cheader import struct_text
-from atoll.boundary.interface import Interface, InterfaceEntry, declaration
+from atoll.boundary.interface import HOST_ROOT, Interface, InterfaceEntry, declaration
 from atoll.boundary.names import python_safe
 from atoll.boundary.scalars import Kind, kind
 from atoll.boundary.values import Access, Entry, Parameter
@@ -21,6 +21,11 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import BoundaryError
 
 LIMITED_API = "0x030B0000"
+HOST_MEMORY = (1,)
+"""The DLPack device types of the processor's memory."""
+MOST_MEMORIES = 7
+GIVEN = frozenset(("SCALAR", "ARRAY", "STREAM"))
+"""The roles that are arguments in Python."""
 BODIES = ("python_roots.c", "python_arguments.c", "python_module.c")
 SHAPES = ("registry", "link")
 
@@ -42,7 +47,7 @@ class Argument:
 
     Attributes:
         role: ``SCALAR`` and ``ARRAY`` are arguments; ``LENGTH`` is computed from arrays, ``RESULT`` is
-            allocated and returned, ``GRID`` comes from ``over=``.
+            allocated and returned, ``GRID`` comes from ``over=``; ``STREAM`` is an argument, an integer.
         python: Its name in Python.
         element: The C type of one value or element.
     """
@@ -62,7 +67,9 @@ def arguments(entry: Entry) -> tuple[Argument, ...]:
         for size in item.extent.dimensions
     }
     return tuple(
-        _argument(item, index < entry.domain, item.name in measured)
+        _stream(item)
+        if item.name == entry.stream
+        else _argument(item, index < entry.domain, item.name in measured)
         for index, item in enumerate(entry.parameters)
     )
 
@@ -74,6 +81,11 @@ def _argument(item: Parameter, grid: bool, measured: bool) -> Argument:
     return Argument(item, pointer if item.element else plain, python_safe(item.name), element)
 
 
+def _stream(item: Parameter) -> Argument:
+    plain = item.ctype.removeprefix("const ")
+    return Argument(item, "STREAM", python_safe(item.name), "uintptr_t" if item.element else plain)
+
+
 def python_faults(interface: Interface) -> tuple[Diagnostic, ...]:
     """Return why entries have no Python form; empty where all have one."""
     return tuple(fault for item in interface.entries for fault in _entry_faults(item.entry))
@@ -81,14 +93,14 @@ def python_faults(interface: Interface) -> tuple[Diagnostic, ...]:
 
 def _entry_faults(entry: Entry) -> Iterator[Diagnostic]:
     result = entry.result.removeprefix("const ")
-    if entry.device_space:
-        yield _no_form(
-            entry,
-            "its pointers are device memory",
-            "a Python caller hands over host memory",
-            "leave `space=device` out, or call it from C or C++",
-        )
-        return
+    for item in entry.parameters:
+        if entry.device_space and item.returned:
+            yield _no_form(
+                entry,
+                f"`{item.name}` is device memory and is returned",
+                "what Python allocates is host memory",
+                f"leave `out={item.name}` out: the caller hands over the array",
+            )
     if result != "void" and kind(result) is None:
         yield _no_form(entry, f"its result is `{entry.result}`", "a result is a number or nothing")
     seen: dict[str, str] = {"over": "`over=`"} if entry.domain else {}
@@ -98,7 +110,12 @@ def _entry_faults(entry: Entry) -> Iterator[Diagnostic]:
 
 def _parameter_faults(entry: Entry, argument: Argument, seen: dict[str, str]) -> Iterator[Diagnostic]:
     item = argument.parameter
-    if item.element and item.extent is None:
+    if argument.role == "STREAM":
+        if item.element not in ("", "void") or kind(argument.element) not in (Kind.SIGNED, Kind.UNSIGNED):
+            yield _no_form(
+                entry, f"the stream `{item.name}` is `{item.ctype}`", "a stream is `void *` or an integer"
+            )
+    elif item.element and item.extent is None:
         yield _no_form(
             entry,
             f"the pointer `{item.name}` has no extent",
@@ -126,12 +143,16 @@ def _no_form(entry: Entry, why: str, rule: str, hint: str | None = None) -> Diag
     )
 
 
-def python_source(interface: Interface, shape: str = "registry") -> str:
+def python_source(
+    interface: Interface, shape: str = "registry", memories: Mapping[str, Sequence[int]] | None = None
+) -> str:
     """Return the C text of the Python extension module.
 
     Args:
         interface: What :func:`compare` answers.
         shape: ``registry`` opens each root's own file on demand; ``link`` is linked with one root.
+        memories: For entries that take device memory, the DLPack device types that each root takes; a
+            root that is not named takes none, and the processor's its own.
 
     Raises:
         BoundaryError: Where an entry has no Python form, every reason at once.
@@ -142,7 +163,8 @@ def python_source(interface: Interface, shape: str = "registry") -> str:
     if shape not in SHAPES:
         raise ValueError(f"a shape is one of {', '.join(SHAPES)}, not {shape}")
     bodies = [Path(__file__).with_name(name).read_text(encoding="utf-8") for name in BODIES]
-    return "\n".join([*_head(interface, shape == "link"), *_tables(interface), *bodies])
+    taken = {HOST_ROOT: HOST_MEMORY, **(memories or {})}
+    return "\n".join([*_head(interface, shape == "link"), *_tables(interface, taken), *bodies])
 
 
 def c_string(text: str) -> str:
@@ -192,7 +214,7 @@ def _head(interface: Interface, linked: bool) -> Iterator[str]:
 
 
 _TYPES = """
-enum { ATOLL_SCALAR, ATOLL_ARRAY, ATOLL_LENGTH, ATOLL_RESULT, ATOLL_GRID };
+enum { ATOLL_SCALAR, ATOLL_ARRAY, ATOLL_LENGTH, ATOLL_RESULT, ATOLL_GRID, ATOLL_STREAM };
 
 typedef union atoll_slot {
   long long i;
@@ -233,6 +255,7 @@ typedef struct atoll_entry {
   const unsigned short *arguments; /* the parameters that are Python arguments, in order */
   unsigned argument_count;
   unsigned grid;
+  int device; /* whether arrays are device memory */
   int status;
   char result;
   void (*invoke)(void (*function)(void), const atoll_slot *in, atoll_slot *out);
@@ -255,8 +278,11 @@ def _namespaces(interface: Interface) -> dict[tuple[str, ...], int]:
     return {path: number for number, path in enumerate(sorted(paths), start=1)}
 
 
-def _tables(interface: Interface) -> Iterator[str]:
+def _tables(interface: Interface, memories: Mapping[str, Sequence[int]]) -> Iterator[str]:
     yield _array("const char *const atoll_root_names", [c_string(name) for name in interface.roots])
+    taken = [tuple(memories.get(name, ()))[:MOST_MEMORIES] for name in interface.roots]
+    rows = [f"{{{', '.join(map(str, (*types, 0)))}}}" for types in taken]
+    yield f"static const int atoll_memories[][{MOST_MEMORIES + 1}] = {{{', '.join(rows)}}};"
     files = [c_string(root_file(interface, name).rpartition("/")[2]) for name in interface.roots]
     yield "#if !ATOLL_LINKED"
     yield _array("const char *const atoll_root_files", files)
@@ -279,7 +305,7 @@ def _entry_tables(index: int, entry: Entry) -> Iterator[str]:
         yield _array(
             f"const atoll_parameter atoll_parameters_{index}", [_parameter(item, names) for item in given]
         )
-    taken = [str(k) for k, item in enumerate(given) if item.role in ("SCALAR", "ARRAY")]
+    taken = [str(k) for k, item in enumerate(given) if item.role in GIVEN]
     if taken:
         yield f"static const unsigned short atoll_arguments_{index}[] = {{{', '.join(taken)}}};"
     yield _invoke(index, entry)
@@ -343,14 +369,14 @@ def _field(item: Parameter) -> str:
 
 def _entry_row(index: int, entry: Entry) -> str:
     given = arguments(entry)
-    count = sum(item.role in ("SCALAR", "ARRAY") for item in given)
+    count = sum(item.role in GIVEN for item in given)
     result = kind(entry.result.removeprefix("const "))
     letter = "v" if result is None or entry.status else "i" if result is Kind.CHAR else str(result)
     return (
         f"{{{c_string(entry.name)}, {c_string(declaration(entry))}, "
         f"{f'atoll_parameters_{index}' if given else 'NULL'}, {len(given)}u, "
         f"{f'atoll_arguments_{index}' if count else 'NULL'}, {count}u, {entry.domain}u, "
-        f"{int(entry.status)}, '{letter}', atoll_invoke_{index}}}"
+        f"{int(entry.device_space)}, {int(entry.status)}, '{letter}', atoll_invoke_{index}}}"
     )
 
 
@@ -381,7 +407,7 @@ def python_names(item: InterfaceEntry) -> tuple[str, ...]:
 
 def signature(entry: Entry) -> str:
     """Return the Python parameter list of an entry."""
-    names = [item.python for item in arguments(entry) if item.role in ("SCALAR", "ARRAY")]
+    names = [item.python for item in arguments(entry) if item.role in GIVEN]
     return ", ".join([*names, *(["*", "over"] if entry.domain else [])])
 
 

@@ -59,6 +59,12 @@ static int atoll_integer(const atoll_entry *entry, const atoll_parameter *parame
   return bad ? -1 : 0;
 }
 
+/* A stream is an integer, as frameworks give it; None is the default one. */
+static int atoll_stream(const atoll_entry *entry, const atoll_parameter *parameter, PyObject *value, atoll_slot *slot) {
+  slot->u = 0;
+  return value == Py_None ? 0 : atoll_integer(entry, parameter, value, slot);
+}
+
 static int atoll_scalar(const atoll_entry *entry, const atoll_parameter *parameter, PyObject *value,
                         atoll_slot *slot) {
   if (parameter->kind == 'b') {
@@ -201,16 +207,50 @@ static int atoll_on_device(const atoll_entry *entry, const atoll_parameter *para
                      "lies on a device (DLPack device type %ld), and the function takes host memory", type);
 }
 
-static int atoll_tensor_place(const atoll_entry *entry, const atoll_parameter *parameter, PyObject *value) {
-  PyObject *place = PyObject_CallMethod(value, "__dlpack_device__", NULL);
-  PyObject *type = place == NULL ? NULL : PySequence_GetItem(place, 0);
-  PyObject *number = type == NULL ? NULL : PyNumber_Index(type);
-  long code = number == NULL ? -1 : PyLong_AsLong(number);
-  Py_XDECREF(place);
-  Py_XDECREF(type);
+static long atoll_item(PyObject *pair, Py_ssize_t index) {
+  PyObject *item = PySequence_GetItem(pair, index);
+  PyObject *number = item == NULL ? NULL : PyNumber_Index(item);
+  long value = number == NULL ? -1 : PyLong_AsLong(number);
+  Py_XDECREF(item);
   Py_XDECREF(number);
-  if (PyErr_Occurred()) return -1;
-  return code == 1 ? 0 : atoll_on_device(entry, parameter, code);
+  return value;
+}
+
+/* Whether an array may lie where it does: in host memory, or in that of the root that was chosen. */
+static int atoll_check_place(const atoll_entry *entry, const atoll_parameter *parameter, const atoll_array *array) {
+  const int *type = array->memory;
+  if (type == NULL) return array->device_type == 1 ? 0 : atoll_on_device(entry, parameter, array->device_type);
+  while (*type != 0 && *type != array->device_type) type++;
+  if (*type != 0) return 0;
+  if (array->memory[0] == 0)
+    return atoll_wrong(PyExc_TypeError, entry, parameter, "is device memory, and the root `%s` does not say which it takes",
+                       atoll_root_names[array->root]);
+  return atoll_wrong(PyExc_TypeError, entry, parameter,
+                     "lies on a device of DLPack type %ld, and the root `%s` takes memory of type %d", array->device_type,
+                     atoll_root_names[array->root], array->memory[0]);
+}
+
+static int atoll_tensor_place(const atoll_entry *entry, const atoll_parameter *parameter, PyObject *value,
+                              atoll_array *array) {
+  PyObject *place = PyObject_CallMethod(value, "__dlpack_device__", NULL);
+  if (place != NULL) array->device_type = atoll_item(place, 0);
+  if (place != NULL && !PyErr_Occurred()) array->device_id = atoll_item(place, 1);
+  Py_XDECREF(place);
+  return PyErr_Occurred() ? -1 : atoll_check_place(entry, parameter, array);
+}
+
+/* The capsule of an array; one on a device is told the stream that the call runs on. */
+static PyObject *atoll_export(PyObject *value, const atoll_array *array) {
+  PyObject *method, *none, *names, *answer = NULL;
+  if (array->stream == 0 || array->device_type == 1) return PyObject_CallMethod(value, "__dlpack__", NULL);
+  method = PyObject_GetAttrString(value, "__dlpack__");
+  none = PyTuple_New(0);
+  names = Py_BuildValue("{sK}", "stream", array->stream);
+  if (method != NULL && none != NULL && names != NULL) answer = PyObject_Call(method, none, names);
+  Py_XDECREF(method);
+  Py_XDECREF(none);
+  Py_XDECREF(names);
+  return answer;
 }
 
 static int atoll_take_tensor(const atoll_entry *entry, const atoll_parameter *parameter, PyObject *value,
@@ -218,8 +258,8 @@ static int atoll_take_tensor(const atoll_entry *entry, const atoll_parameter *pa
   PyObject *capsule;
   atoll_tensor *tensor;
   int64_t expected = 1;
-  if (atoll_tensor_place(entry, parameter, value) != 0) return -1;
-  capsule = PyObject_CallMethod(value, "__dlpack__", NULL);
+  if (atoll_tensor_place(entry, parameter, value, array) != 0) return -1;
+  capsule = atoll_export(value, array);
   if (capsule == NULL) return -1;
   tensor = PyCapsule_GetPointer(capsule, "dltensor");
   if (tensor == NULL || PyCapsule_SetName(capsule, "used_dltensor") != 0) {
@@ -228,7 +268,9 @@ static int atoll_take_tensor(const atoll_entry *entry, const atoll_parameter *pa
   }
   Py_DECREF(capsule);
   array->tensor = tensor;
-  if (tensor->device_type != 1) return atoll_on_device(entry, parameter, tensor->device_type);
+  array->device_type = tensor->device_type;
+  array->device_id = tensor->device_id;
+  if (atoll_check_place(entry, parameter, array) != 0) return -1;
   array->kind = tensor->lanes != 1 || tensor->bits % 8 != 0 ? 0
                 : tensor->code == 0                         ? 'i'
                 : tensor->code == 1                         ? 'u'
@@ -256,6 +298,8 @@ static int atoll_take_buffer(const atoll_entry *entry, const atoll_parameter *pa
     return atoll_wrong(PyExc_TypeError, entry, parameter, "gives no view of its elements");
   }
   array->viewed = 1;
+  array->device_type = 1;
+  array->device_id = 0;
   array->format = array->view.format;
   array->kind = atoll_format_kind(array->view.format);
   array->size = array->view.itemsize;
@@ -304,7 +348,8 @@ static int atoll_take(const atoll_entry *entry, const atoll_parameter *parameter
   char wanted[64];
   int taken;
   if (PyObject_CheckBuffer(value)) {
-    taken = atoll_take_buffer(entry, parameter, value, array);
+    array->device_type = 1;
+    taken = atoll_check_place(entry, parameter, array) != 0 ? -1 : atoll_take_buffer(entry, parameter, value, array);
   } else if (PyObject_HasAttrString(value, "__dlpack__") && PyObject_HasAttrString(value, "__dlpack_device__")) {
     taken = atoll_take_tensor(entry, parameter, value, array);
   } else {

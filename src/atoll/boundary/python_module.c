@@ -6,6 +6,7 @@ typedef struct atoll_frame {
   atoll_slot slots[ATOLL_MOST_PARAMETERS];
   atoll_array arrays[ATOLL_MOST_PARAMETERS];
   PyObject *made[ATOLL_MOST_PARAMETERS]; /* owned: results */
+  int chosen;                            /* the root, where it is known before the arguments are read */
   uint64_t structs[ATOLL_MOST_PARAMETERS][ATOLL_MOST_FIELDS]; /* by value; no field is over 8 bytes */
 } atoll_frame;
 
@@ -66,8 +67,42 @@ static int atoll_grid(const atoll_entry *entry, atoll_frame *frame) {
   return 0;
 }
 
-static int atoll_prepare(const atoll_entry *entry, atoll_frame *frame) {
-  if (atoll_grid(entry, frame) != 0) return -1;
+/* Tell each array where it may lie: device memory is that of the root that the call goes to. */
+static int atoll_places(atoll_state *state, const atoll_entry *entry, atoll_frame *frame) {
+  unsigned long long stream = 0;
+  for (unsigned k = 0; k < entry->count; k++)
+    if (entry->parameters[k].role == ATOLL_STREAM) {
+      if (atoll_stream(entry, &entry->parameters[k], frame->given[k], &frame->slots[k]) != 0) return -1;
+      stream = frame->slots[k].u;
+    }
+  if (!entry->device) return 0;
+  frame->chosen = atoll_select(state);
+  if (frame->chosen < 0) return -1;
+  for (unsigned k = 0; k < entry->count; k++) {
+    frame->arrays[k].memory = atoll_memories[frame->chosen];
+    frame->arrays[k].root = frame->chosen;
+    frame->arrays[k].stream = stream;
+  }
+  return 0;
+}
+
+/* Every array of a call on device memory lies on one device. */
+static int atoll_one_device(const atoll_entry *entry, const atoll_frame *frame) {
+  const atoll_array *first = NULL;
+  for (unsigned k = 0; entry->device && k < entry->count; k++) {
+    const atoll_array *array = &frame->arrays[k];
+    if (entry->parameters[k].role != ATOLL_ARRAY) continue;
+    if (first == NULL) first = array;
+    if (array->device_type != first->device_type || array->device_id != first->device_id)
+      return atoll_wrong(PyExc_ValueError, entry, &entry->parameters[k],
+                         "lies on another device (type %ld, number %ld) than the first array (type %ld, number %ld)",
+                         array->device_type, array->device_id, first->device_type, first->device_id);
+  }
+  return 0;
+}
+
+static int atoll_prepare(atoll_state *state, const atoll_entry *entry, atoll_frame *frame) {
+  if (atoll_grid(entry, frame) != 0 || atoll_places(state, entry, frame) != 0) return -1;
   for (unsigned k = 0; k < entry->count; k++) {
     const atoll_parameter *parameter = &entry->parameters[k];
     if (parameter->role == ATOLL_SCALAR && parameter->kind == 's') {
@@ -80,7 +115,7 @@ static int atoll_prepare(const atoll_entry *entry, atoll_frame *frame) {
         atoll_take(entry, parameter, frame->given[k], &frame->arrays[k], &frame->slots[k]) != 0)
       return -1;
   }
-  if (atoll_lengths(entry, frame->arrays, frame->slots) != 0) return -1;
+  if (atoll_one_device(entry, frame) != 0 || atoll_lengths(entry, frame->arrays, frame->slots) != 0) return -1;
   for (unsigned k = 0; k < entry->count; k++) {
     const atoll_parameter *parameter = &entry->parameters[k];
     if (parameter->role != ATOLL_RESULT) continue;
@@ -94,7 +129,7 @@ static int atoll_prepare(const atoll_entry *entry, atoll_frame *frame) {
 
 static int atoll_go(atoll_state *state, int index, atoll_frame *frame, atoll_slot *result) {
   const atoll_entry *entry = &atoll_entries[index];
-  int chosen = atoll_select(state);
+  int chosen = entry->device ? frame->chosen : atoll_select(state);
   const atoll_opened *root;
   void (*function)(void);
   if (chosen < 0) return -1;
@@ -184,7 +219,7 @@ static PyObject *atoll_call(PyObject *module, int index, PyObject *const *args, 
   PyObject *answer = NULL;
   memset(&frame, 0, sizeof frame);
   atoll_last = ATOLL_NONE;
-  if (state != NULL && atoll_gather(entry, &frame, args, count, names) == 0 && atoll_prepare(entry, &frame) == 0 &&
+  if (state != NULL && atoll_gather(entry, &frame, args, count, names) == 0 && atoll_prepare(state, entry, &frame) == 0 &&
       atoll_go(state, index, &frame, &result) == 0)
     answer = entry->status && result.i != 0 ? atoll_failed(state, entry, result.i) : atoll_answer(entry, &frame, &result);
   atoll_release(entry, &frame);

@@ -5,6 +5,11 @@ typedef struct atoll_array {
   int viewed;
   struct atoll_tensor *tensor;
   const char *format; /* NULL for a tensor */
+  const int *memory;  /* DLPack device types that are taken, 0 behind the last; NULL for host memory */
+  int root;           /* the root that `memory` is of */
+  long device_type;
+  long device_id;
+  unsigned long long stream; /* what `__dlpack__` is told; 0 for nothing */
   char kind;
   Py_ssize_t size;
   void *data;

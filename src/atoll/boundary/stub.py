@@ -109,6 +109,8 @@ def _parameters(entry: Entry) -> str:
             given.append(f"{item.python}: {_SCALARS[scalar]}")
         elif item.role == "SCALAR":
             given.append(f"{item.python}: Any")
+        elif item.role == "STREAM":
+            given.append(f"{item.python}: int | None")
     if entry.domain:
         one = "int | tuple[int]" if entry.domain == 1 else f"tuple[{', '.join(['int'] * entry.domain)}]"
         given += ["*", f"over: {one}"]

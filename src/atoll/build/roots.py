@@ -26,6 +26,7 @@ from atoll.build.parts import MODULE, ROOT_SYMBOL, Part
 from atoll.build.request import BuildRequest
 from atoll.manifest import Shape
 from atoll.plugin import Unit
+from atoll.plugin.memories import memories
 from atoll.runtime import core_source
 from atoll.runtime import include_folder as runtime_include_folder
 
@@ -133,7 +134,10 @@ def add_module(
 ) -> None:
     """Add the source of a Python extension module; `python` is the folder of ``Python.h``."""
     path = f"{request.plan_folder}/modules/{interface.module}.c"
-    generated.files[path] = python_source(interface, str(shape))
+    # Only what takes device memory asks drivers: the others are not loaded for it.
+    asked = interface.roots if any(item.entry.device_space for item in interface.entries) else ()
+    known = memories(request.registry.drivers, asked)
+    generated.files[path] = python_source(interface, str(shape), known)
     _add_unit(request, generated, part, path, includes=(python,), root=part.root or MODULE)
 
 

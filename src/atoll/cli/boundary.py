@@ -94,9 +94,21 @@ def _texts(interface: Interface, shape: str) -> tuple[dict[str, str], tuple[Diag
     }
     faults = python_faults(interface)
     if not faults:
-        texts[f"{module_stem(interface.module)}_module.c"] = python_source(interface, shape)
+        texts[f"{module_stem(interface.module)}_module.c"] = python_source(
+            interface, shape, _memories(interface)
+        )
         texts |= python_files(interface)
     return texts, faults
+
+
+def _memories(interface: Interface) -> dict[str, tuple[int, ...]]:
+    """Return whose memory each root takes; nothing is loaded where no entry takes device memory."""
+    if not any(item.entry.device_space for item in interface.entries):
+        return {}
+    from atoll.plugin import registry
+    from atoll.plugin.memories import memories
+
+    return memories(registry().drivers, interface.roots)
 
 
 def _write(out: Path, texts: dict[str, str]) -> list[str]:

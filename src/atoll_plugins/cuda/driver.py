@@ -311,6 +311,8 @@ class CudaDriver:
 
     name = "cuda"
     rank = 10
+    # DLPack: kDLCUDA, kDLCUDAManaged.
+    tensor_devices = (2, 13)
 
     def __init__(self, library: str = _LIBRARY) -> None:
         self._library = library

@@ -90,12 +90,18 @@ def compiled(*command: str | Path, where: Path) -> None:
 class Built:
     """A registry built by hand in one folder."""
 
-    def __init__(self, folder: Path, made: Interface, shape: str = "registry") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        made: Interface,
+        shape: str = "registry",
+        memories: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> None:
         self.folder, self.interface = folder, made
         self.package = folder / Path(*made.segments[:-1])
         self.package.mkdir(parents=True, exist_ok=True)
         (folder / header_name(made.module)).write_text(header(made))
-        (folder / "module.c").write_text(python_source(made, shape))
+        (folder / "module.c").write_text(python_source(made, shape, memories))
         (self.package / "__init__.py").write_text("")
 
     def module(self, compiler: str = "gcc", *extra: str | Path) -> Path:
