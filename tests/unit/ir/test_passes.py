@@ -26,10 +26,6 @@ def exact(expression: str) -> str:
     """Return a text whose numbers are f32 exactly, as KIR text wants them."""
     number = r"(?<=f32:)-?\d[\d.]*(e[-+]?\d+)?(?![x\d])"
     return re.sub(number, lambda found: repr(n.const(F32, float(found[0])).value), expression)
-        r"(?<=f32:)-?\d[\d.]*(e-?\d+)?(?![x\d])",
-        lambda found: repr(n.const(F32, float(found[0])).value),
-        expression,
-    )
 
 
 def optimised(body: str, head: str = HEAD, **options: object) -> str:
