@@ -63,6 +63,12 @@ CASES: dict[str, Callable[[Path], object]] = {
     "ATL0505_unknown_pin": lambda root: CudaLane().payloads(
         asked(root, "a.cu", CUDA, options={"version": "13.7"})
     ),
+    "ATL0505_shaders": lambda root: SpirvLane().payloads(
+        asked(root, "a.comp", VULKAN, options={"version": "12.0"})
+    ),
+    "ATL0505_shaders_and_compiler": lambda root: SpirvLane().payloads(
+        asked(root, "a.comp", VULKAN, options={"version": "13.1", "compiler": "glslc"})
+    ),
     "ATL0506_no_host_within_the_bound": lambda root: CudaLane().payloads(
         asked(root, "a.cu", CUDA, environment=EMPTY)
     ),
@@ -130,6 +136,16 @@ def test_an_arch_that_the_toolkit_refuses(tmp_path: Path, cuda_payload: PayloadR
     entry = dataclasses.replace(CUDA, archs=("sm_50",))
     tools = {cuda_payload.payload.name: cuda_payload}
     check("ATL0508_toolkit", tmp_path, lambda root: CudaLane().plan(asked(root, "a.cu", entry, tools=tools)))
+
+
+def test_a_pin_beside_a_toolkit_of_another_version(tmp_path: Path) -> None:
+    script = 'echo "Cuda compilation tools, release 13.1, V13.1.99"'
+    fake = program(tmp_path / "bin", "nvcc", script)
+
+    def case(root: Path) -> object:
+        return CudaLane().plan(asked(root, "a.cu", CUDA, options={"version": "13.0", "compiler": str(fake)}))
+
+    check("ATL0505_toolkit", tmp_path, case)
 
 
 def test_a_define_that_a_shell_would_run(tmp_path: Path, cuda_payload: PayloadRoot) -> None:

