@@ -16,7 +16,7 @@ _numbers = itertools.count()
 HEAD = (
     "import math\nimport atoll\n"
     "from atoll import bool_, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64\n"
-    "from atoll import fixed, kernel, device, struct, vec, view\n"
+    "from atoll import fixed, kernel, device, ptr, struct, vec, view\n"
 )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from atoll.kernels.definition import extern as extern
     from atoll.kernels.definition import kernel as kernel
     from atoll.kernels.generics import const as const
+    from atoll.kernels.pointers import ptr as ptr
     from atoll.kernels.scalars import bf16 as bf16
     from atoll.kernels.scalars import bool_ as bool_
     from atoll.kernels.scalars import f16 as f16
@@ -105,6 +106,7 @@ _HOMES = {
     "extern": "atoll.kernels.definition",
     "kernel": "atoll.kernels.definition",
     "const": "atoll.kernels.generics",
+    "ptr": "atoll.kernels.pointers",
     "vec": "atoll.kernels.vectors",
     "struct": "atoll.kernels.structs",
     "devices": "atoll.runtime",

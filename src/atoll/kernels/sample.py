@@ -16,6 +16,7 @@ from atoll.ir.nodes import Binary, MathCall
 from atoll.ir.ops import Binary as Op
 from atoll.ir.walk import all_expressions, has_barrier
 from atoll.kernels.launch import block_for, rank_of
+from atoll.kernels.pointers import PointerType
 from atoll.kernels.structs import StructType, StructView, spread
 from atoll.kernels.vectors import VecType, VecView
 
@@ -50,8 +51,12 @@ def sample(compiled: Compiled, size: int | None = None, seed: int = 0) -> Sample
 
 
 def _argument(
-    kind: Scalar | View | StructType | StructView | VecView, size: int, random: np.random.Generator
+    kind: Scalar | View | StructType | StructView | VecView | PointerType,
+    size: int,
+    random: np.random.Generator,
 ) -> Any:
+    if isinstance(kind, PointerType):
+        return _array(kind.array, size, random)
     if isinstance(kind, VecView):
         return _array(kind.array, size, random)[..., : len(kind.vec.fields)].copy()
     if isinstance(kind, VecType):

@@ -15,9 +15,10 @@ from atoll.kernels.front.elements import element_place
 from atoll.kernels.front.expressions import in_order, lower, simple
 from atoll.kernels.front.operations import binary
 from atoll.kernels.front.signature import scalar_or_view
-from atoll.kernels.front.state import LocalBinding, State, StructBinding
+from atoll.kernels.front.state import LocalBinding, PointerBinding, State, StructBinding
 from atoll.kernels.front.structures import assign_struct, field_target, held, store_element
 from atoll.kernels.front.values import (
+    PointerValue,
     SharedValue,
     StructArray,
     StructValue,
@@ -100,6 +101,15 @@ def assign_name(
     binding = state.frame.names.get(target.id)
     if isinstance(binding, ViewValue | SharedValue | StructArray):
         raise state.error("ATL0714", f"`{target.id}` is {described(binding)} and cannot be assigned", target)
+    if isinstance(value, PointerValue) and declared is None:
+        from atoll.kernels.front import pointers
+
+        pointers.assign(state, target, value)
+        return
+    if isinstance(binding, PointerBinding | PointerValue):
+        raise state.error(
+            "ATL0714", f"`{target.id}` is a pointer and cannot become {described(value)}", target
+        )
     if isinstance(value, StructValue) and declared is None:
         assign_struct(state, target, value, node)
         return
@@ -162,6 +172,10 @@ def _assign_tuple(state: State, target: ast.Tuple, source: ast.expr, stmt: ast.s
     for value, node in zip(values, nodes, strict=True):
         if isinstance(value, StructValue):
             taken.append(held(state, value))
+            continue
+        if isinstance(value, PointerValue):
+            at = None if value.offset is None else state.spill(value.offset)
+            taken.append(PointerValue(value.array, at))
             continue
         keep = isinstance(value, Weak | ViewValue | SharedValue | StructArray | TupleValue)
         taken.append(value if keep else _held(state, expression(state, value, node)))

@@ -17,11 +17,13 @@ from atoll.ir.verify import verify
 from atoll.kernels.environment import Captures
 from atoll.kernels.front.checks import BUFFER, Check, Checks
 from atoll.kernels.front.inline import bind_constants
+from atoll.kernels.front.pointers import entered
 from atoll.kernels.front.signature import SignedParameter, assigned_names, signature
 from atoll.kernels.front.state import Frame, Instance, LocalBinding, Place, State, instance_key
 from atoll.kernels.front.statements import lower_block
 from atoll.kernels.front.structures import struct_parameters
-from atoll.kernels.front.values import ViewValue
+from atoll.kernels.front.values import PointerValue, ViewValue
+from atoll.kernels.pointers import PointerType
 from atoll.kernels.source import Function, find
 from atoll.kernels.structs import StructType, StructView
 from atoll.kernels.vectors import VecView
@@ -148,6 +150,11 @@ def _parameters(state: State, found: Function, signed: tuple[SignedParameter, ..
             params += struct_parameters(state, item, span)
             continue
         name = state.unique(item.name)
+        if isinstance(item.type, PointerType):
+            params.append(Parameter(name, item.type.array, span))
+            start = PointerValue(ViewValue(name, item.type.array), None)
+            entered(state, state.frame, item.name, start, span)
+            continue
         params.append(Parameter(name, item.type, span))
         if not isinstance(item.type, Scalar):
             state.frame.names[item.name] = ViewValue(name, item.type)

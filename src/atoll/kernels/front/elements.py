@@ -18,6 +18,7 @@ from atoll.kernels.front.expressions import HANDLERS, in_order, lower
 from atoll.kernels.front.state import State
 from atoll.kernels.front.values import (
     Opaque,
+    PointerValue,
     SharedValue,
     StructArray,
     StructValue,
@@ -75,6 +76,8 @@ def _named(
 
 def element_place(state: State, base: Value, node: ast.Subscript) -> tuple[str, tuple[n.Expr, ...], Scalar]:
     """Return which element of a view or shared array a subscript names."""
+    if isinstance(base, PointerValue):
+        return _pointed(state, base, node)
     if not isinstance(base, ViewValue | SharedValue):
         raise state.error("ATL0724", f"{described(base)} has no elements", node)
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -96,6 +99,16 @@ def element_place(state: State, base: Value, node: ast.Subscript) -> tuple[str, 
     if isinstance(base, ViewValue):
         return base.name, indices, base.type.element
     return base.name, (_row_major(base.sizes, indices),), base.element
+
+
+def _pointed(state: State, base: PointerValue, node: ast.Subscript) -> tuple[str, tuple[n.Expr, ...], Scalar]:
+    from atoll.kernels.front import pointers
+    from atoll.kernels.front.checks import within
+
+    if isinstance(node.slice, ast.Slice | ast.Starred | ast.Tuple):
+        raise state.error("ATL0724", "a pointer takes one index", node.slice)
+    index = pointers.place(state, base, lower(state, node.slice), node.slice)
+    return base.name, (within(state, base.array, 0, index, node.slice),), pointers.element(base)
 
 
 def _row_major(sizes: tuple[int, ...], indices: tuple[n.Expr, ...]) -> n.Expr:

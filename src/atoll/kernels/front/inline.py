@@ -17,12 +17,14 @@ from atoll.ir import nodes as n
 from atoll.kernels.definition import DeviceFunction
 from atoll.kernels.front.convert import coerce, default_type
 from atoll.kernels.front.expressions import in_order
+from atoll.kernels.front.pointers import entered, taken
 from atoll.kernels.front.signature import Signature, annotations_of, assigned_names, is_constant, signature
 from atoll.kernels.front.state import Frame, LocalBinding, State, StructBinding, instance_key
 from atoll.kernels.front.structures import declare, give
 from atoll.kernels.front.values import (
     EXPRESSIONS,
     Opaque,
+    PointerValue,
     SharedValue,
     StructArray,
     StructValue,
@@ -32,6 +34,7 @@ from atoll.kernels.front.values import (
     described,
 )
 from atoll.kernels.generics import ConstType, OpenView, is_variable
+from atoll.kernels.pointers import PointerType
 from atoll.kernels.scalars import CLASSES
 from atoll.kernels.source import Function, find
 from atoll.kernels.structs import StructType, StructView
@@ -169,6 +172,8 @@ def _kind(value: Value) -> Any:
         return CLASSES[default_type(value).name]
     if isinstance(value, ViewValue):
         return CLASSES[value.type.element.name]
+    if isinstance(value, PointerValue):
+        return _kind(value.array)
     if isinstance(value, SharedValue):
         return CLASSES[value.element.name]
     if isinstance(value, StructValue | StructArray):
@@ -197,6 +202,10 @@ def _bind(
 ) -> None:
     for param in signed.params:
         value, at = values[param.name], given[param.name]
+        if isinstance(param.type, PointerType):
+            start = taken(state, value, param.type, at, param.name)
+            entered(state, frame, param.name, start, state.span(at))
+            continue
         if isinstance(param.type, View):
             frame.names[param.name] = _view(state, value, param.type, at, param.name)
             continue

@@ -10,9 +10,10 @@ from atoll.ir import nodes as n
 from atoll.kernels.definition import DeviceFunction
 from atoll.kernels.environment import MISSING, resolve
 from atoll.kernels.front.expressions import HANDLERS, lower
-from atoll.kernels.front.state import LocalBinding, State, StructBinding
+from atoll.kernels.front.state import LocalBinding, PointerBinding, State, StructBinding
 from atoll.kernels.front.values import (
     Opaque,
+    PointerValue,
     SharedValue,
     StructArray,
     StructValue,
@@ -45,6 +46,11 @@ def _name(state: State, node: ast.Name) -> Value:
         if state.defined is not None and binding.name not in state.defined:
             raise _unbound(state, node, binding.first.line, binding.first.column)
         return n.Local(binding.name, binding.type, state.span(node))
+    if isinstance(binding, PointerBinding):
+        at = binding.at
+        if state.defined is not None and at.name not in state.defined:
+            raise _unbound(state, node, at.first.line, at.first.column)
+        return PointerValue(binding.array, n.Local(at.name, at.type, state.span(node)))
     if isinstance(binding, n.Param):
         return n.Param(binding.name, binding.type, state.span(node))
     if isinstance(binding, StructBinding):

@@ -20,6 +20,7 @@ from atoll.kernels.front.convert import literal as typed_literal
 from atoll.kernels.front.expressions import HANDLERS, in_order, lower, lower_condition, simple
 from atoll.kernels.front.state import State
 from atoll.kernels.front.values import (
+    PointerValue,
     StructValue,
     Value,
     Weak,
@@ -71,6 +72,10 @@ def binary(
     right_node: ast.AST,
 ) -> Value:
     """Return an operation on two lowered operands."""
+    if isinstance(left, PointerValue) or isinstance(right, PointerValue):
+        from atoll.kernels.front.pointers import moved
+
+        return moved(state, operator, left, right, node, left_node, right_node)
     if isinstance(left, StructValue) or isinstance(right, StructValue):
         from atoll.kernels.front.vectors import elementwise
 

@@ -15,6 +15,7 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import AtollError, CompileError
 from atoll.ir import Scalar, View, is_reserved
 from atoll.kernels.generics import ConstType, OpenView, is_variable
+from atoll.kernels.pointers import PointerType, ptr
 from atoll.kernels.scalars import Typed, view
 from atoll.kernels.source import Function
 from atoll.kernels.structs import StructType, StructView, struct_of
@@ -22,6 +23,7 @@ from atoll.kernels.vectors import VecView
 
 #: `view` as what it is at run time.
 _views: Any = view
+_pointers: Any = ptr
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -30,7 +32,7 @@ class SignedParameter:
     """One parameter with its type and where it stands."""
 
     name: str
-    type: Scalar | View | StructType | StructView | VecView
+    type: Scalar | View | StructType | StructView | VecView | PointerType
     node: ast.arg
 
 
@@ -98,7 +100,9 @@ def bound(annotation: Any, bindings: Mapping[str, Any]) -> Any:
     """Return an annotation with its type variables bound."""
     if isinstance(annotation, OpenView):
         element = bindings.get(annotation.variable.__name__)
-        return None if element is None else _views[element, annotation.rank]
+        if element is None:
+            return None
+        return _views[element, annotation.rank] if annotation.rank else _pointers[element]
     return bindings.get(annotation.__name__) if is_variable(annotation) else annotation
 
 
@@ -140,9 +144,10 @@ def scalar_or_view(annotation: Any) -> Scalar | View | None:
     return None
 
 
-def structural(annotation: Any) -> StructType | StructView | VecView | None:
+def structural(annotation: Any) -> StructType | StructView | VecView | PointerType | None:
     """Return the struct or vector, or array of them, that an annotation names, or None."""
-    return annotation if isinstance(annotation, StructView | VecView) else struct_of(annotation)
+    arrays = StructView | VecView | PointerType
+    return annotation if isinstance(annotation, arrays) else struct_of(annotation)
 
 
 def _refuse_other_kinds(function: Function, arguments: ast.arguments) -> None:

@@ -16,7 +16,15 @@ from atoll.ir import LocalVariable, PrivateArray, Scalar, SharedArray, is_reserv
 from atoll.ir import nodes as n
 from atoll.ir.module import Extern
 from atoll.kernels.environment import Captures
-from atoll.kernels.front.values import Opaque, SharedValue, StructArray, StructValue, ViewValue, Weak
+from atoll.kernels.front.values import (
+    Opaque,
+    PointerValue,
+    SharedValue,
+    StructArray,
+    StructValue,
+    ViewValue,
+    Weak,
+)
 from atoll.kernels.source import Function
 from atoll.kernels.structs import StructType
 
@@ -58,9 +66,19 @@ class StructBinding:
     first: Span
 
 
+@dataclass(slots=True)
+class PointerBinding:
+    """A name of the source that is a pointer: its array, and the KIR local that says where."""
+
+    array: ViewValue | SharedValue
+    at: LocalBinding
+
+
 Binding = (
     LocalBinding
     | StructBinding
+    | PointerBinding
+    | PointerValue
     | ViewValue
     | SharedValue
     | StructArray

@@ -55,6 +55,23 @@ class SharedValue:
 
 
 @dataclass(frozen=True, slots=True)
+class PointerValue:
+    """A pointer: an array of one dimension, and how many elements from its start; None at the start."""
+
+    array: ViewValue | SharedValue
+    offset: n.Expr | None
+
+    @property
+    def name(self) -> str:
+        """The name of its array."""
+        return self.array.name
+
+    def places(self, indices: tuple[n.Expr, ...]) -> tuple[n.Expr, ...]:
+        """Return the indices in KIR."""
+        return indices
+
+
+@dataclass(frozen=True, slots=True)
 class StructValue:
     """A struct by value: an expression for each field, in order."""
 
@@ -93,7 +110,9 @@ class Opaque:
     path: tuple[str, ...]
 
 
-Value: TypeAlias = n.Expr | Weak | ViewValue | SharedValue | StructValue | StructArray | TupleValue | Opaque
+Value: TypeAlias = (
+    n.Expr | Weak | ViewValue | SharedValue | PointerValue | StructValue | StructArray | TupleValue | Opaque
+)
 EXPRESSIONS = get_args(n.Expr)
 
 
@@ -111,6 +130,8 @@ def described(value: Value) -> str:
             return f"a {value.type}"
         case SharedValue():
             return f"{'an' if value.private else 'a shared'} array of {value.element}"
+        case PointerValue():
+            return f"a pointer into `{value.name}`"
         case StructValue():
             return f"a {value.struct}"
         case StructArray():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from atoll.ir import I32, Scalar, ops
 from atoll.kernels.oracle.memory import Log, OracleArray, OracleShared, Site, Touch
+from atoll.kernels.pointers import OraclePointer
 from atoll.kernels.scalars import Fault, Typed, make
 
 if TYPE_CHECKING:
@@ -141,6 +142,8 @@ class Item:
 
     def atomic(self, op: ops.AtomicOp, array: Any, index: Any, value: Any, expected: Any = None) -> Typed:
         """Change an element indivisibly; return its old value."""
+        if isinstance(array, OraclePointer):
+            array, index = array.array, array.at(index)
         place = array.place(index)
         self.touch(array, place, write=True, atomic=True)
         old: Typed = array.read(place)

@@ -25,6 +25,7 @@ from atoll.kernels.front.signature import SignedParameter, signature
 from atoll.kernels.front.state import Instance, Place, place
 from atoll.kernels.generics import is_variable
 from atoll.kernels.oracle.structures import taken
+from atoll.kernels.pointers import PointerType, pointer
 from atoll.kernels.promote import promote
 from atoll.kernels.scalars import Fault, Typed, checking, convert, make
 from atoll.kernels.structs import StructType, StructView
@@ -71,15 +72,17 @@ class Body:
         return plain and all(_is_of(given[param.name], param.type) for param in self.params)
 
 
-def _passed(value: Any, kind: Scalar | View | StructType | StructView | VecView) -> Any:
+def _passed(value: Any, kind: Scalar | View | StructType | StructView | VecView | PointerType) -> Any:
     if isinstance(kind, StructType):
         return taken(value)
+    if isinstance(kind, PointerType):
+        return pointer(value)
     if isinstance(kind, View | StructView | VecView) or isinstance(value, bool):
         return value
     return make(kind, convert(value, kind))
 
 
-def _is_of(value: Any, kind: Scalar | View | StructType | StructView | VecView) -> bool:
+def _is_of(value: Any, kind: Scalar | View | StructType | StructView | VecView | PointerType) -> bool:
     """Tell whether an argument has exactly a type; a literal and a bool fit any."""
     if isinstance(kind, Scalar):
         return not isinstance(value, Typed) or value.scalar == kind

@@ -25,6 +25,7 @@ from atoll.kernels.oracle.item import Group, Item
 from atoll.kernels.oracle.memory import Log, OracleView, Race, Site, line_span
 from atoll.kernels.oracle.rewrite import Body, bodies
 from atoll.kernels.oracle.structures import OracleStructs
+from atoll.kernels.pointers import PointerType, pointer
 from atoll.kernels.scalars import Fault, checking, make
 from atoll.kernels.structs import StructType, StructView, spread
 from atoll.kernels.surface import running
@@ -109,6 +110,8 @@ def _grouped(params: tuple[SignedParameter, ...], given: list[Any]) -> Iterator[
         if isinstance(item.type, StructView):
             arrays = tuple(next(left) for _ in item.type.struct.names)
             yield OracleStructs(item.type.struct, arrays)
+        elif isinstance(item.type, PointerType):
+            yield pointer(next(left))
         elif isinstance(item.type, VecView):
             yield OracleStructs(item.type.vec, next(left).components(item.type.vec))
         elif isinstance(item.type, VecType):
