@@ -5,7 +5,11 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-BENCHES = {"build": "tools.bench.build"}
+BENCHES = {
+    "build": "tools.bench.build",
+    "calls": "tools.bench.calls",
+    "kernels": "tools.bench.kernels",
+}
 
 
 def main(argv: list[str]) -> int:

@@ -8,7 +8,7 @@ constants become locals: registers instead of memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from atoll.ir import nodes as n
 from atoll.ir import ops, scalar
@@ -31,8 +31,7 @@ def unroll(module: Module) -> Module:
     if kernels != module.kernels:
         promoted = Module(kernels=tuple(_promoted(item) for item in optimise(verify(whole)).kernels))
         whole = optimise(verify(promoted))
-    repeated = tuple(replace(item, body=_map(item.body, _repeated)) for item in whole.kernels)
-    return verify(Module(kernels=repeated))
+    return verify(Module(kernels=tuple(_Repeating(item).kernel() for item in whole.kernels)))
 
 
 def size(block: n.Block) -> int:
@@ -168,16 +167,113 @@ def _value(expr: n.Expr, name: str, at: n.Const) -> scalar.Number:
 # --- loops that count their trips ----------------------------------------------------------------
 
 
-def _repeated(loop: n.Loop) -> n.Block:
-    """Return a loop that does several trips at a time, then the loop itself for those that are left."""
-    inner = any(isinstance(stmt, n.Loop | n.Barrier | n.SubGroup) for stmt in statements(loop.body))
-    if inner or _leaves(loop.body) or size(loop.body) > MOST_REPEATED:
-        return (loop,)
-    many = _many_trips(loop) or _many_below(loop)
-    if many is None:
-        return (loop,)
-    once = (*loop.body, *loop.step)
-    return n.Loop(many, (*(once * (TIMES - 1)), *loop.body), loop.step, loop.span), loop
+@dataclass(slots=True)
+class _Repeating:
+    """One kernel on its way, and the locals that it gets."""
+
+    given: Kernel
+    taken: set[str] = field(default_factory=set)
+    made: list[LocalVariable] = field(default_factory=list)
+
+    def kernel(self) -> Kernel:
+        """Return it with its innermost loops repeated."""
+        self.taken = names_of(self.given)
+        body = _map(self.given.body, self.repeated)
+        return replace(self.given, body=body, locals=(*self.given.locals, *self.made))
+
+    def repeated(self, loop: n.Loop) -> n.Block:
+        """Return a loop that does several trips at a time, then the loop itself for those that are left."""
+        inner = any(isinstance(stmt, n.Loop | n.Barrier | n.SubGroup) for stmt in statements(loop.body))
+        if inner or _leaves(loop.body) or size(loop.body) > MOST_REPEATED:
+            return (loop,)
+        many = _many_trips(loop) or _many_below(loop)
+        if many is None:
+            return (loop,)
+        before, bodies = self.loaded_ahead(loop)
+        trips = [stmt for body in bodies[:-1] for stmt in (*body, *loop.step)]
+        return n.Loop(many, (*before, *trips, *bodies[-1]), loop.step, loop.span), loop
+
+    def loaded_ahead(self, loop: n.Loop) -> tuple[n.Block, list[n.Block]]:
+        """Return the loads of all trips, and the bodies that use them: many are then on their way at once.
+
+        Only where the body writes no memory, for loads that every trip does, at places its counters say.
+        """
+        same = [loop.body] * TIMES
+        if any(isinstance(stmt, n.Store | n.Atomic | n.Fence | n.Return) for stmt in statements(loop.body)):
+            return (), same
+        counters = _counters(loop)
+        changed = _assigned((loop,)) - counters.keys()
+        loads: list[n.Load] = []
+        for stmt in loop.body:
+            loads += [item for value in values(stmt) for item in _sure_loads(value) if item not in loads]
+        loads = [
+            item
+            for item in loads
+            if not any(
+                isinstance(part, n.Load) or (isinstance(part, n.Local) and part.name in changed)
+                for index in item.indices
+                for part in expressions(index)
+            )
+        ]
+        before: list[n.Stmt] = []
+        bodies: list[n.Block] = []
+        for trip in range(TIMES):
+            known: dict[n.Expr, n.Expr] = {}
+            for item in loads:
+                name = self.local(item)
+                before.append(n.Assign(name, rebuilt(item, _later(counters, trip)), item.span))
+                known[item] = n.Local(name, item.type, item.span)
+            bodies.append(rewritten(loop.body, _replacing(known)))
+        return tuple(before), bodies
+
+    def local(self, load: n.Load) -> str:
+        """Return a new local for what a load takes."""
+        name = f"ahead_{len(self.made)}"
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        self.made.append(LocalVariable(name, load.type))
+        return name
+
+
+def _counters(loop: n.Loop) -> dict[str, tuple[n.Expr, int]]:
+    """Return the locals that a loop only ever adds a constant to, in its step, with that constant."""
+    found: dict[str, tuple[n.Expr, int]] = {}
+    inside = _assigned(loop.body)
+    for stmt in loop.step:
+        match stmt:
+            case n.Assign(
+                local=name,
+                value=n.Binary(
+                    op=ops.Binary.ADD_WRAP, left=n.Local(name=same) as local, right=n.Const() as by
+                ),
+            ) if name == same and name not in inside and len(_steps(loop, name)) == 1:
+                found[name] = local, int(by.value)
+    return found
+
+
+def _replacing(known: dict[n.Expr, n.Expr]) -> Callable[[n.Expr], n.Expr]:
+    return lambda item: known.get(item, item)
+
+
+def _later(counters: dict[str, tuple[n.Expr, int]], trip: int) -> Callable[[n.Expr], n.Expr]:
+    """Return what makes an expression that of a later trip."""
+
+    def change(item: n.Expr) -> n.Expr:
+        if trip and isinstance(item, n.Local) and item.name in counters:
+            step = counters[item.name][1]
+            return n.Binary(ops.Binary.ADD_WRAP, item, n.const(item.type, trip * step))
+        return item
+
+    return change
+
+
+def _sure_loads(expr: n.Expr) -> list[n.Load]:
+    """Return the loads of an expression that happen whenever it is evaluated."""
+    if isinstance(expr, n.Logical):
+        return _sure_loads(expr.left)
+    found = [item for part in operands(expr) for item in _sure_loads(part)]
+    return [*found, expr] if isinstance(expr, n.Load) else found
 
 
 def _many_trips(loop: n.Loop) -> n.Expr | None:
