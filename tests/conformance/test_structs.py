@@ -16,8 +16,9 @@ from conformance.driver_kernels import driver, fake_cuda, needs_device
 
 # The tag before a wide field makes padding; `swap` writes two fields through two views of one memory.
 KERNELS = """
+from typing import TypeVar
 import atoll
-from atoll import f32, f64, i8, kernel, view
+from atoll import f32, f64, i8, kernel, vec, view
 
 @atoll.struct
 class Shift:
@@ -40,32 +41,48 @@ def swap(points: view[Point, 2], shift: Shift):
         points[i, j].tag = p.tag + shift.tag
 
 @kernel
-def shifted(x: view[f32], y: view[f32]):
+def tilted(x: view[vec[f32, 3]], by: vec[f32, 3], out: view[vec[f32, 3]]):
+    i = atoll.global_id(0)
+    if i < 2:
+        out[i] = x[i] + by
+
+T = TypeVar("T", f32, f64)
+
+@kernel
+def shifted(x: view[T], y: view[T]):
     i = atoll.global_id(0)
     if i < y.size:
         y[i] = x[i] + 1.0
+
+shifted.instance(T=f32)
 """
 MAIN = r"""
 #include <stdio.h>
 #include "atoll_launch.h"
 #include "structs.h"
 int swap(uint32_t, uint32_t, Point *, uint64_t, uint64_t, Shift);
-int shifted(uint32_t, const float *, uint64_t, float *, uint64_t);
+int tilted(uint32_t, const float *, uint64_t, vec_f32_3, float *, uint64_t);
+int shifted__f32(uint32_t, const float *, uint64_t, float *, uint64_t);
 int main(void) {
   Point points[2][2] = {{{1, 10, 20}, {2, 30, 40}}, {{3, 50, 60}, {4, 70, 80}}};
   Shift shift = {0.5, 3};
-  float row[5] = {1, 2, 3, 4, 5};
+  float row[5] = {1, 2, 3, 4, 5}, places[2][3] = {{1, 2, 3}, {4, 5, 6}}, moved[2][3];
+  vec_f32_3 by = {0.5f, 1, 2};
   if (swap(2, 2, &points[0][0], 2, 2, shift)) return puts(atoll_last_error()), 1;
   for (Point *p = points[0]; p < points[0] + 4; p++) printf("%d %g %g ", p->tag, p->x, p->y);
-  if (shifted(5, row, 5, row, 5)) return puts(atoll_last_error()), 1;
+  if (tilted(2, places[0], 2, by, moved[0], 2)) return puts(atoll_last_error()), 1;
+  printf("%g %g %g %g ", moved[0][0], moved[0][2], moved[1][1], moved[1][2]);
+  if (shifted__f32(5, row, 5, row, 5)) return puts(atoll_last_error()), 1;
   printf("%g %g\n", row[0], row[4]);
-  if (shifted(4, row, 4, row + 1, 4)) puts(atoll_last_error());
+  if (shifted__f32(4, row, 4, row + 1, 4)) puts(atoll_last_error());
   else puts("ran");
   return 0;
 }
 """
-ANSWER = "4 20.5 10 5 40.5 30 6 60.5 50 7 80.5 70 2 6"
-APART = "arguments 0 and 1 of atoll_v1_kernel_4c624493_shifted overlap in a part, and one of them is written"
+ANSWER = "4 20.5 10 5 40.5 30 6 60.5 50 7 80.5 70 1.5 5 6 8 2 6"
+APART = (
+    "arguments 0 and 1 of atoll_v1_kernel_4c624493_shifted__f32 overlap in a part, and one of them is written"
+)
 BACKENDS = ("cpu", "vulkan", "opencl", "cuda")
 
 

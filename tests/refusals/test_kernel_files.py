@@ -148,6 +148,22 @@ def k(x: view[f32], n: i32):
     assert found.message == f"`k` cannot be shipped: it has a launch contract that means nothing: {why}"
 
 
+def test_a_generic_kernel_without_an_instance(tmp_path: Path) -> None:
+    text = """
+from typing import TypeVar
+from atoll import f32, f64, kernel, view
+T = TypeVar("T", f32, f64)
+
+@kernel
+def scale(x: view[T]):
+    x[0] = x[0] + x[0]
+"""
+    found = refused(project(tmp_path, {"a.py": text}), "ATL0745")
+    assert found.message == "the generic kernel `scale` lists no instance"
+    assert found.notes == ("it leaves open: T",)
+    assert len(PythonLane().plan(project(tmp_path, {"a.py": text + "scale.instance(T=f64)\n"})).sources) == 1
+
+
 @pytest.mark.parametrize(
     ("field", "why"),
     [

@@ -70,7 +70,7 @@ def _is_value(node: ast.AST, params: dict[str, Parameter]) -> bool:
     """Tell whether a node is a number that the message names: a scalar, a size, one extent."""
     match node:
         case ast.Name():
-            return not params[node.id].extent
+            return node.id in params and not params[node.id].extent
         case ast.Attribute():
             return node.attr == "size"
         case ast.Subscript():
@@ -79,7 +79,7 @@ def _is_value(node: ast.AST, params: dict[str, Parameter]) -> bool:
 
 
 def _is_float(node: ast.AST, params: dict[str, Parameter]) -> bool:
-    return isinstance(node, ast.Name) and params[node.id].ctype in ("float", "double")
+    return isinstance(node, ast.Name) and node.id in params and params[node.id].ctype in ("float", "double")
 
 
 def _format(node: ast.AST, params: dict[str, Parameter]) -> str:
@@ -95,6 +95,8 @@ def _c(node: ast.AST, params: dict[str, Parameter]) -> str:
         case ast.Constant(value=int(value)):
             return f"(atoll_wide_){value}"
         case ast.Name(id=name):
+            if name not in params:
+                raise ValueError(f"`{name}` is no parameter of the compiled kernel")
             if params[name].extent or params[name].struct:
                 raise ValueError(f"`{name}` is no number")
             kind = "double" if _is_float(node, params) else "atoll_wide_"

@@ -14,6 +14,7 @@ from atoll.kernels.definition import KernelFunction
 from atoll.kernels.front.signature import SignedParameter
 from atoll.kernels.launch import rank_of
 from atoll.kernels.structs import StructType, StructView
+from atoll.kernels.vectors import VecView
 
 #: C types of KIR's scalars; the boundary has no 16-bit float.
 CTYPES = {
@@ -52,6 +53,7 @@ class Param:
         type: A scalar's name, or the struct's.
         kir: The parameter of KIR that it is; empty for a struct, which is one for each field.
         fields: Of a struct, in order.
+        components: Of an array of vectors, how many numbers each has: the length of its last dimension.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Param:
     written: bool
     kir: str = ""
     fields: tuple[Field, ...] = ()
+    components: int = 0
 
     @property
     def struct(self) -> Struct | None:
@@ -136,7 +139,8 @@ def _param(item: SignedParameter, rest: list[KirParameter], used: Mapping[str, s
         own = rest.pop(0)
         if isinstance(own.type, View):
             written = used[own.name] != "read"
-            return Param(own.name, str(own.type.element), own.type.rank, written, own.name)
+            parts = len(kind.vec.fields) if isinstance(kind, VecView) else 0
+            return Param(own.name, str(own.type.element), own.type.rank, written, own.name, components=parts)
         return Param(own.name, str(own.type), 0, False, own.name)
     struct = kind if isinstance(kind, StructType) else kind.struct
     fields = tuple(Field(name, str(scalar), rest.pop(0).name) for name, scalar in struct.fields)
@@ -162,14 +166,16 @@ def parameters(kernel: Described) -> tuple[Parameter, ...]:
         if not param.rank:
             found.append(Parameter(name=name, ctype=ctype, struct=param.struct))
             continue
-        sizes = [named(f"{param.name}_size{axis}") for axis in range(param.rank)]
+        free = param.rank - bool(param.components)
+        sizes = [named(f"{param.name}_size{axis}") for axis in range(free)]
+        fixed = [str(param.components)] if param.components else []
         found.append(
             Parameter(
                 name=name,
                 ctype=f"{ctype} *" if param.written else f"const {ctype} *",
                 element=ctype,
                 access=Access.WRITE if param.written else Access.READ,
-                extent=Extent(dimensions=tuple(sizes)),
+                extent=Extent(dimensions=(*sizes, *fixed)),
                 struct=param.struct,
             )
         )
