@@ -131,9 +131,10 @@ def round_exactly(scalar: Scalar, value: Fraction) -> float:
     step = Fraction(2) ** max(exponent - digits + 1, least)
     whole = round(value / step)  # half to even
     try:
-        return math.copysign(float(rounded(scalar, float(whole * step))), value)
+        near = float(rounded(scalar, float(abs(whole) * step)))
     except OverflowError:
-        return math.copysign(math.inf, value)
+        near = math.inf
+    return near if value > 0 else -near  # a zero keeps the sign too
 
 
 def maths(op: Math, scalar: Scalar, operands: list[float]) -> float:
