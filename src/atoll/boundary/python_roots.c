@@ -149,9 +149,25 @@ static int atoll_first(void) {
   return ATOLL_NONE;
 }
 
+static int atoll_is_open(int index) {
+  return atomic_load_explicit(&atoll_opened_roots[index].done, memory_order_acquire);
+}
+
+/* Whether choosing opens no root, so that the interpreter's lock need not be given back for it. */
+static int atoll_is_ready(const char *asked, int used) {
+  int named = asked[0] != 0 ? atoll_by_name(asked, strcspn(asked, ":")) : ATOLL_NONE;
+  if (asked[0] != 0 && named < 0) return 0;
+  if (used >= 0) return atoll_is_open(used);
+  if (named >= 0) return atoll_is_open(named);
+  for (int k = 0; k < ATOLL_ROOT_COUNT && atoll_is_open(k); k++)
+    if (atoll_opened_roots[k].state.available && !atoll_opened_roots[k].state.software) return 1;
+  return 0;
+}
+
 static void atoll_environment(const char *name, char *out, size_t capacity) {
   const char *value = getenv(name);
-  (void)snprintf(out, capacity, "%s", value ? value : "");
+  out[0] = 0;
+  if (value != NULL) (void)snprintf(out, capacity, "%s", value);
 }
 
 /* One line for each root that was looked at: why it is not taken. */
@@ -200,7 +216,7 @@ static int atoll_select(atoll_state *state) {
   int chosen = atomic_load(&atoll_used), named = chosen >= 0;
   atoll_environment("ATOLL_DEVICE", asked, sizeof asked);
   atoll_environment("ATOLL_REQUIRE_DEVICE", required, sizeof required);
-  Py_BEGIN_ALLOW_THREADS;
+  PyThreadState *const waiting = atoll_is_ready(asked, chosen) ? NULL : PyEval_SaveThread();
   /* What use() named stands, but a variable that names nothing is refused all the same. */
   if (asked[0] != 0) {
     const int meant = atoll_named(asked);
@@ -209,7 +225,7 @@ static int atoll_select(atoll_state *state) {
   }
   if (!named) chosen = atoll_first();
   if (chosen >= 0) (void)atoll_open(chosen);
-  Py_END_ALLOW_THREADS;
+  if (waiting != NULL) PyEval_RestoreThread(waiting);
   if (chosen == ATOLL_UNKNOWN) return atoll_refuse(state, "ATOLL_DEVICE names no root and no device: ", asked);
   if (chosen < 0) return atoll_refuse(state, "no root can run here", "");
   if (!atoll_opened_roots[chosen].state.available)
