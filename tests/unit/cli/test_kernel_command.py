@@ -117,6 +117,36 @@ def test_check_races_finds_one_with_both_lines(file: Path) -> None:
     assert f"{file}:15" in " ".join(first["notes"])
 
 
+FAULTS = {
+    "an index": ("    x[i + 1] = 1.0\n", "ATL0750", ()),
+    "shared memory that nobody wrote": (
+        "    tile = atoll.shared(f32, 64)\n    x[i] = tile[atoll.local_id(0)]\n",
+        "ATL0753",
+        (),
+    ),
+    "a barrier that some miss": (
+        "    if i % 2 == 0:\n        atoll.barrier()\n    else:\n        atoll.barrier()\n",
+        "ATL0703",
+        (":8:",),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_check_races_finds_the_other_faults_with_their_lines(fault: str, tmp_path: Path) -> None:
+    lines, code, places = FAULTS[fault]
+    path = tmp_path / "faulty.py"
+    head = "import atoll\nfrom atoll import f32, kernel, view\n\n\n@kernel(block=64)\n"
+    path.write_text(head + "def k(x: view[f32]):\n    i = atoll.global_id(0)\n" + lines)
+    done = call("check", path, "--races", "--json")
+    assert done.exit_code == 1
+    first = json.loads(done.stdout)["diagnostics"][0]
+    assert first["code"] == code
+    assert first["span"]["line"] >= 8
+    for place in places:
+        assert place in " ".join(first["notes"])
+
+
 def test_check_lists_what_a_target_lacks_and_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "lacks.py"
     path.write_text(

@@ -99,6 +99,10 @@ def test_04_powers_of_both_kinds() -> None:
 def test_05_integers_wrap() -> None:
     top = (1 << 31) - 1
     assert lines("o[i] = x[i] * 3 + 1", 1, integers(top), integers(0), params=XO) == [(1 << 31) - 2]
+    checked = kernel_from("@kernel(debug=True)\ndef k(x: view[i32]):\n    x[0] = x[0] * 3 + 1\n")
+    for launch in (checked.python(1), checked.over(1, device="cpu")):
+        with pytest.raises(AtollError, match="it wraps"):
+            launch(integers(top))
 
 
 def test_06_a_range_near_the_limit_ends() -> None:
@@ -160,6 +164,9 @@ def test_17_a_literal_negative_index_counts_from_the_end_and_a_run_time_one_is_a
     for launch in (found.python(1), found.over(1, device=CpuDriver({"PATH": "/nowhere"}).open(0))):
         with pytest.raises(AtollError, match="ATL0750"):
             launch(-1, integers(0, 0))
+    checked = kernel_from("@kernel(debug=True)\ndef k(n: i32, x: view[i32]):\n    x[n] = 1\n")
+    with pytest.raises(AtollError, match="the index -1 of `x` is out of bounds"):
+        checked.over(1, device="cpu")(-1, integers(0, 0))
 
 
 def test_18_a_shift_outside_the_width_has_a_stated_value_on_devices() -> None:
@@ -237,9 +244,20 @@ def test_32_a_narrow_and_a_wide_scalar_lie_where_the_launch_abi_says() -> None:
     assert everywhere(text, 1, -1, 2, 3, 0.25, True, np.zeros(1)) == [-1 + 20 + 300 + 0.75]
 
 
+def test_32_a_struct_lies_as_c_has_it_and_a_vector_where_its_rows_do() -> None:
+    found = namespace("@struct\nclass Body:\n    a: i8\n    b: f64\n    c: u16\n")["Body"]
+    assert [found.dtype.fields[name][1] for name in "abc"] == [0, 8, 16]
+    assert found.dtype.itemsize == 24
+    rows = np.arange(8, dtype=np.float32).reshape(2, 4)  # std430: a vec3 takes 16 bytes in an array
+    text = "@kernel\ndef k(x: view[vec[f32, 3]]):\n    x[atoll.global_id(0)] *= 2.0\n"
+    kernel_from(text).over(2, device="cpu")(rows[:, :3])
+    assert rows.tolist() == [[0, 2, 4, 3], [8, 10, 12, 7]]
+
+
 def test_33_arrays_are_not_selected_between_and_get_no_second_name() -> None:
     refused("y = x if n > 0 else x", "ATL0713", "x")
     refused("y = x", "ATL0710", "x")
+    refused("q = p if n > 0 else r", "ATL0713", "p", "p: ptr[f32], r: ptr[f32], n: i32")
 
 
 def test_34_a_tuple_assignment_is_simultaneous() -> None:
@@ -278,6 +296,14 @@ def test_40_one_source_gives_a_kernel_for_each_type() -> None:
         text = f"T = {name}\n@kernel\ndef k(x: view[T], o: view[T]):\n    o[0] = x[0] + T(200)\n"
         wanted = [int(np.array(100).astype(kind) + np.array(200).astype(kind))]
         assert everywhere(text, 1, np.array([100], kind), np.zeros(1, kind)) == wanted
+
+
+def test_40_one_generic_source_gives_a_kernel_for_each_type() -> None:
+    text = "from typing import TypeVar\nT = TypeVar('T')\n@kernel\ndef k(x: view[T]):\n    x[0] += T(1)\n"
+    found = namespace(text)
+    modules = [found["k"].instance(T=found[name]).module for name in ("f32", "f64", "i32", "u8")]
+    assert len({module.kernels[0].params[0].type for module in modules}) == len(modules)
+    assert len({module.kernels[0].symbol for module in modules}) == len(modules)
 
 
 def test_every_pitfall_has_a_test() -> None:

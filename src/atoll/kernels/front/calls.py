@@ -16,7 +16,7 @@ from atoll.kernels.definition import DeviceFunction, ExternFunction, KernelFunct
 from atoll.kernels.front.convert import cast, coerce, expression, note_type, together
 from atoll.kernels.front.convert import literal as typed_literal
 from atoll.kernels.front.elements import element_place
-from atoll.kernels.front.expressions import HANDLERS, in_order, lower
+from atoll.kernels.front.expressions import HANDLERS, in_order, lower, simple
 from atoll.kernels.front.inline import inline
 from atoll.kernels.front.names import view_size
 from atoll.kernels.front.state import State
@@ -44,6 +44,7 @@ _MATH: dict[object, ops.Math] = {
     math.tan: ops.Math.TAN,
     math.tanh: ops.Math.TANH,
     math.pow: ops.Math.POW,
+    **({math.fma: ops.Math.FMA} if hasattr(math, "fma") else {}),
 }
 #: What to write instead of a function that a kernel cannot call.
 _INSTEAD: dict[object, str] = {
@@ -356,10 +357,32 @@ def array_sizes(state: State, node: ast.expr, what: str) -> tuple[int, ...]:
     return tuple(sizes)
 
 
+def _classified(state: State, node: ast.Call, target: object) -> Value:
+    """Lower ``math.isnan(x)`` and its kin: comparisons, false for an integer's neighbours too."""
+    (item,) = arguments(state, node, 1)
+    (expr,) = _floats(state, [lower(state, item)], [item], node)
+    expr, span = simple(state, expr), state.span(node)
+    if target is math.isnan:
+        return n.Compare(ops.Compare.NE, expr, expr, span)
+    size = n.Unary(ops.Unary.FABS, expr, span)
+    order = ops.Compare.EQ if target is math.isinf else ops.Compare.LT
+    return n.Compare(order, size, n.const(expr.type, math.inf), span)
+
+
+def _float_absolute(state: State, node: ast.Call, _target: object) -> Value:
+    (item,) = arguments(state, node, 1)
+    (expr,) = _floats(state, [lower(state, item)], [item], node)
+    return n.Unary(ops.Unary.FABS, expr, state.span(node))
+
+
 _OTHERS: dict[object, Callable[[State, ast.Call, object], Value | None]] = {
     builtins.min: _least_most,
     builtins.max: _least_most,
     builtins.abs: _absolute,
+    math.fabs: _float_absolute,
+    math.isnan: _classified,
+    math.isinf: _classified,
+    math.isfinite: _classified,
     builtins.len: _length,
     surface.barrier: _barrier,
     surface.bitcast: _bitcast,

@@ -12,7 +12,7 @@ import builtins
 import copy
 import math
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -202,10 +202,20 @@ def _numpy(found: Any) -> Any:
     return found if scalar is None else make(scalar, found.item())
 
 
-_SURFACE = {
+def _of_float(function: Callable[[float], bool]) -> Callable[[Any], bool]:
+    return lambda value: function(float(value))
+
+
+_SURFACE: dict[Any, Any] = {
     target: next(function for function, other in surface.MATHS.items() if other is operation)
     for target, operation in MATHS.items()
     if target not in surface.MATHS
+}
+_SURFACE |= {
+    math.fabs: abs,
+    math.isnan: _of_float(math.isnan),
+    math.isinf: _of_float(math.isinf),
+    math.isfinite: _of_float(math.isfinite),
 }
 _MATH = types.SimpleNamespace(
     **{name: _SURFACE.get(value, value) for name, value in vars(math).items() if callable(value)},
