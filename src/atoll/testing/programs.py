@@ -453,8 +453,8 @@ def _noise(count: int, seed: int) -> list[int]:
     return found
 
 
-def _written() -> list[Program]:
-    noise = _noise(128, 7)
+def _plain() -> list[Program]:
+    """Return the programs about views, strides, ids and the domain."""
     return [
         Program(
             name="saxpy", about="views, scalars, the domain", module=_module(_SAXPY), groups=(2, 1, 1),
@@ -464,6 +464,25 @@ def _written() -> list[Program]:
                 "out": ViewValue([7.0] * 128, (97,), (1,)),
             },
         ),
+        Program(
+            name="guard", about="a short circuit guards a load", module=_module(_GUARD), group=(24, 1, 1),
+            arguments=lambda: {"x": ints(*[5, 1, 3, 9, 0, 4, 2, 8]), "out": ints(*[9] * 24)},
+        ),
+        Program(
+            name="strided", about="strides of both signs, offsets, two dimensions", module=_module(_STRIDED),
+            group=(8, 8, 1), domain=(6, 5, 1), arguments=_strided_arguments,
+        ),
+        Program(
+            name="batched", about="ids in three dimensions", module=_module(_BATCHED), groups=(2, 3, 2),
+            group=(4, 2, 3), domain=(7, 5, 6),
+            arguments=lambda: {"x": ViewValue([0] * 210, (6, 5, 7), (35, 7, 1))},
+        ),
+    ]  # fmt: skip
+
+
+def _flow() -> list[Program]:
+    """Return the programs about control flow and barriers."""
+    return [
         Program(
             name="block_sum", about="shared memory, a barrier in a loop", module=_module(_BLOCK_SUM),
             groups=(3, 1, 1),
@@ -475,14 +494,6 @@ def _written() -> list[Program]:
             arguments=lambda: {"x": ints(*range(-8, 40)), "out": ints(*[9] * 48)},
         ),
         Program(
-            name="guard", about="a short circuit guards a load", module=_module(_GUARD), group=(24, 1, 1),
-            arguments=lambda: {"x": ints(*[5, 1, 3, 9, 0, 4, 2, 8]), "out": ints(*[9] * 24)},
-        ),
-        Program(
-            name="strided", about="strides of both signs, offsets, two dimensions", module=_module(_STRIDED),
-            group=(8, 8, 1), domain=(6, 5, 1), arguments=_strided_arguments,
-        ),
-        Program(
             name="rotate", about="locals across barriers, break, continue", module=_module(_ROTATE),
             group=(8, 4, 1),
             arguments=lambda: {"rounds": 12, "x": ints(*range(3, 35)), "out": ints(*[9] * 32)},
@@ -492,6 +503,13 @@ def _written() -> list[Program]:
             groups=(5, 1, 1), group=(16, 1, 1),
             arguments=lambda: {"stop": 2, "x": ints(*range(80)), "out": ints(*[9] * 80)},
         ),
+    ]  # fmt: skip
+
+
+def _types() -> list[Program]:
+    """Return the programs about narrow integers and floats, and every scalar of the parameter block."""
+    noise = _noise(128, 7)
+    return [
         Program(
             name="narrow", about="integers of 8 and 16 bits", module=_module(_NARROW), group=(64, 1, 1),
             arguments=lambda: {
@@ -511,6 +529,21 @@ def _written() -> list[Program]:
             },
         ),
         Program(
+            name="scalars", about="every scalar in the parameter block", module=_module(_SCALARS),
+            group=(2, 1, 1),
+            arguments=lambda: {
+                "t": True, "a": -5, "b": 200, "c": -300, "d": 60000, "e": 4000000000, "f": -(1 << 40),
+                "g": (1 << 63) + 4096, "h": 1.0e-9, "k": 0.25, "one": ints(9, 9), "two": floats(9.0, 9.0),
+            },
+        ),
+    ]  # fmt: skip
+
+
+def _own() -> list[Program]:
+    """Return the programs about arrays of a work-item, and sub-groups."""
+    noise = _noise(128, 7)
+    return [
+        Program(
             name="private", about="arrays of a work-item, across barriers", module=_module(_PRIVATE),
             groups=(2, 1, 1), group=(8, 1, 1),
             arguments=lambda: {
@@ -527,13 +560,17 @@ def _written() -> list[Program]:
             },
         ),
         Program(
-            name="scalars", about="every scalar in the parameter block", module=_module(_SCALARS),
-            group=(2, 1, 1),
-            arguments=lambda: {
-                "t": True, "a": -5, "b": 200, "c": -300, "d": 60000, "e": 4000000000, "f": -(1 << 40),
-                "g": (1 << 63) + 4096, "h": 1.0e-9, "k": 0.25, "one": ints(9, 9), "two": floats(9.0, 9.0),
-            },
+            name="subgroups", about="what a sub-group does together, and a fence", module=_module(_SUBGROUPS),
+            groups=(2, 1, 1), group=(64, 1, 1),
+            arguments=lambda: {"x": ints(*noise), "out": ints(*[0] * 128)},
         ),
+    ]  # fmt: skip
+
+
+def _counted() -> list[Program]:
+    """Return the programs about atomics."""
+    noise = _noise(128, 7)
+    return [
         Program(
             name="atomics", about="every atomic on global memory", module=_module(_ATOMICS), groups=(2, 1, 1),
             group=(32, 1, 1),
@@ -547,20 +584,10 @@ def _written() -> list[Program]:
             groups=(2, 1, 1), group=(32, 1, 1),
             arguments=lambda: {"x": ints(*noise[:64]), "out": ints(*[0] * 8)},
         ),
-        Program(
-            name="subgroups", about="what a sub-group does together, and a fence", module=_module(_SUBGROUPS),
-            groups=(2, 1, 1), group=(64, 1, 1),
-            arguments=lambda: {"x": ints(*noise), "out": ints(*[0] * 128)},
-        ),
-        Program(
-            name="batched", about="ids in three dimensions", module=_module(_BATCHED), groups=(2, 3, 2),
-            group=(4, 2, 3), domain=(7, 5, 6),
-            arguments=lambda: {"x": ViewValue([0] * 210, (6, 5, 7), (35, 7, 1))},
-        ),
     ]  # fmt: skip
 
 
 @cache
 def programs() -> tuple[Program, ...]:
     """Return every program."""
-    return (*_written(), *table_programs())
+    return (*_plain(), *_flow(), *_types(), *_own(), *_counted(), *table_programs())
