@@ -7,7 +7,7 @@ import os
 import select
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,11 @@ import numpy as np
 
 from atoll.errors import AtollError, CompileError
 from atoll.ir.interpret import ViewArgument, interpret
+from atoll.ir.passes import optimise
 from atoll.kernels.definition import KernelFunction
-from atoll.plugin import DriverDevice, registry
+from atoll.plugin import DriverDevice, Emitter, registry
+from atoll.testing.emitters import answers_are_right
+from atoll.testing.random_kernels import random_program
 from atoll.testing.shrink import shrink, smaller_sources
 from atoll_plugins.cpu.driver import CpuDriver
 from kernel_text import kernel_from
@@ -93,6 +96,20 @@ def judge(source: str, seed: int, device: DriverDevice) -> Verdict:
     return Verdict()
 
 
+def judge_kir(
+    seed: int, device: DriverDevice, emitter: Emitter, *, passes: bool, signed_zeros: bool = True
+) -> Verdict:
+    """Compare a random KIR kernel on a device with the reference."""
+    program = random_program(seed)
+    if passes:
+        program = replace(program, module=optimise(program.module))
+    try:
+        answers_are_right(emitter, device, program, ulp=0, signed_zeros=signed_zeros)
+    except AssertionError as error:
+        return Verdict(wrong=str(error))
+    return Verdict()
+
+
 def _plainly(found: KernelFunction, given: tuple[Any, ...]) -> tuple[Any, ...]:
     views = {name: ViewArgument(array, array.shape, (1,)) for name, array in zip(NAMES, given, strict=True)}
     interpret(found.compiled().kernel, views, (1, 1, 1), (ITEMS, 1, 1))
@@ -107,6 +124,14 @@ class Child:
     process: subprocess.Popen[bytes] | None = field(default=None)
 
     def judge(self, source: str, seed: int, seconds: float = SECONDS) -> Verdict:
+        """Judge a Python program."""
+        return self.ask(["python", source, seed], seconds)
+
+    def judge_kir(self, seed: int, *, passes: bool) -> Verdict:
+        """Judge a random KIR kernel."""
+        return self.ask(["kir", passes, seed], SECONDS)
+
+    def ask(self, question: list[Any], seconds: float) -> Verdict:
         if self.process is None or self.process.poll() is not None:
             roots = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
             self.process = subprocess.Popen(
@@ -118,7 +143,7 @@ class Child:
             )
             self.read(120)  # that it is ready
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps([source, seed]).encode() + b"\n")
+        self.process.stdin.write(json.dumps(question).encode() + b"\n")
         self.process.stdin.flush()
         line = self.read(seconds)
         if line is None:
@@ -161,9 +186,12 @@ def main() -> None:
     device = opened(sys.argv[1])
     print("ready", flush=True)
     for line in sys.stdin:
-        source, seed = json.loads(line)
+        kind, asked, seed = json.loads(line)
         assert device is not None
-        found = judge(source, seed, device)
+        if kind == "python":
+            found = judge(asked, seed, device)
+        else:
+            found = judge_kir(seed, device, registry().emitters[sys.argv[1]], passes=asked)
         print(
             json.dumps({"wrong": found.wrong, "refused": found.refused, "hung": found.hung}),
             flush=True,
