@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ from atoll.plugin.tools import free_memory, processors
 from atoll.runtime import faults, launcher_source
 from atoll.runtime.handles import room
 from atoll.runtime.pack import pack_scalars
+from atoll.runtime.raw import interface
 from atoll_plugins.cpu import llvm
 from atoll_plugins.cpu.compile import CompilationError, Compiler, compiled, find_compiler
 from atoll_plugins.cpu.memory import HostMemory, Memory
@@ -138,7 +139,7 @@ class BoundKernel:
     __slots__ = ("_call", "_device", "_ffi", "_group", "_keeps", "_pace")
 
     def __init__(self, device: ThreadedDevice, executable: CpuExecutable, group: Size) -> None:
-        self._ffi = ffi = _ffi()
+        self._ffi = ffi = interface()
         address = ctypes.cast(executable.function, ctypes.c_void_p).value
         self._call = ffi.cast(_SIGNATURE, address)
         self._device, self._keeps = device, executable
@@ -168,13 +169,6 @@ class BoundKernel:
         start = time.perf_counter()
         self._call(*given, first, last)
         self._pace = (time.perf_counter() - start) / max(last - first, 1)
-
-
-@cache
-def _ffi() -> Any:
-    from cffi import FFI
-
-    return FFI()
 
 
 _SIGNATURE = "void(*)(uintptr_t *, char *, uint32_t *, uint32_t *, uint64_t, uint64_t)"
