@@ -48,6 +48,7 @@ CASES: dict[str, Callable[[Path], object]] = {
     "ATL0501_stdpar": building(flagged("-stdpar=gpu")),
     "ATL0501_sycl": building(flagged("-fsycl")),
     "ATL0502_no_stage": lambda root: SpirvLane().plan(asked(root, "a.glsl", VULKAN)),
+    "ATL0502_hlsl": lambda root: SpirvLane().plan(asked(root, "a.hlsl", VULKAN)),
     "ATL0503_undecided": lambda root: CudaLane().payloads(
         asked(root, "a.cu", Entry(backend="cuda"), environment=EMPTY)
     ),
@@ -117,6 +118,22 @@ def test_an_environment_that_the_shader_compiler_does_not_know(tmp_path: Path) -
         return SpirvLane().plan(asked(root, "a.comp", entry, options={"compiler": str(fake)}))
 
     check("ATL0511_environment", tmp_path, case)
+
+
+def test_a_compiler_that_makes_no_valid_module_of_hlsl(tmp_path: Path) -> None:
+    # Ends well, and what it made is a module of SPIR-V 1.5 with a decoration that ended with 1.3.
+    words = (0x07230203, 0x10500, 0, 10, 0, 3 << 16 | 71, 5, 3)
+    data = "".join(f"\\{byte:03o}" for word in words for byte in word.to_bytes(4, "little"))
+    script = f"""case "$*" in
+  --version) echo "shaderc v9.9" ;;
+  --help) echo "vulkan1.2" ;;
+  *) printf '{data}' > probe.spv ;;
+esac"""
+    fake = program(tmp_path / "bin", "glslc", script)
+    made = asked(tmp_path, "a.comp.hlsl", VULKAN, options={"compiler": str(fake)})
+    environment = {**ENVIRONMENT, "ATOLL_CACHE": str(tmp_path / "cache")}
+    changed = dataclasses.replace(made, environment=environment)
+    check("ATL0532_hlsl", tmp_path, lambda _: SpirvLane().plan(changed))
 
 
 def test_an_extension_that_no_shader_compiler_has(tmp_path: Path) -> None:

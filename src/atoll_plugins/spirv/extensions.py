@@ -20,6 +20,7 @@ from atoll.errors import LaneError
 from atoll.plugin import LaneRequest
 from atoll.plugin.tools import ask, cache_folder, fingerprint, write_atomic
 from atoll_plugins.spirv.compilers import GlslCompiler, on_path, read_compiler
+from atoll_plugins.spirv.stages import is_hlsl
 
 READ_BYTES = 256 << 10
 _REQUIRE = re.compile(r"[ \t]*#[ \t]*extension[ \t]+(GL_\w+)[ \t]*:[ \t]*require\b")
@@ -87,7 +88,11 @@ def check_extensions(request: LaneRequest, compiler: GlslCompiler) -> tuple[str,
     Raises:
         LaneError: With every extension that a shader requires and the compiler does not have.
     """
-    wanted = {unit.path: required(_text(request.root / unit.path)) for unit in request.units}
+    wanted = {
+        unit.path: required(_text(request.root / unit.path))
+        for unit in request.units
+        if not is_hlsl(unit.path)
+    }
     wanted = {path: names for path, names in wanted.items() if names}
     names = dict.fromkeys(name for found in wanted.values() for name in found)
     has = answers(compiler, names, request.environment) if names else {}

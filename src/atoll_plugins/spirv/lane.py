@@ -1,4 +1,4 @@
-"""The lane of shaders: GLSL by stage → one SPIR-V module each, embedded as data.
+"""The lane of shaders: GLSL and HLSL by stage → one SPIR-V module each, embedded as data.
 
 The compiler is :mod:`atoll_plugins.spirv.compilers`; what a version of the API means is
 :mod:`atoll_plugins.formats.vulkan_rules`.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 from atoll.accel import BackendRules
 from atoll.diagnostics import Diagnostic
@@ -28,6 +27,8 @@ from atoll_plugins.spirv.compilers import (
     read_payload,
 )
 from atoll_plugins.spirv.extensions import check_extensions
+from atoll_plugins.spirv.hlsl import check_hlsl, hlsl_words
+from atoll_plugins.spirv.stages import HLSL, STAGES, is_hlsl, stage_of
 from atoll_plugins.spirv.tame import folder_of, tamed
 
 OPTIONS = ("compiler", "version", "flags")
@@ -35,10 +36,6 @@ OPTIONS = ("compiler", "version", "flags")
 PINNED = "1.2"
 # glslc takes `#include` as it is; glslang wants an extension, which newer ones let the command line state.
 _INCLUDES = {True: ("-P#extension GL_GOOGLE_include_directive : enable",), False: ()}
-STAGES = (
-    *("comp", "vert", "frag", "geom", "tesc", "tese", "mesh", "task"),
-    *("rgen", "rint", "rahit", "rchit", "rmiss", "rcall"),
-)
 
 
 class SpirvLane:
@@ -48,7 +45,8 @@ class SpirvLane:
     extensions: Mapping[str, UnitKind] = {
         **{f".{stage}": UnitKind.UNIT for stage in STAGES},
         ".glsl": UnitKind.REFUSED,
-        ".hlsl": UnitKind.REFUSED,
+        HLSL: UnitKind.UNIT,
+        ".hlsli": UnitKind.HEADER,
     }
     backends: Mapping[str, BackendRules] = {"vulkan": VulkanRules()}
 
@@ -76,6 +74,7 @@ class SpirvLane:
         _refuse_stageless(request)
         compiler, why = _compiler(request)
         _check_versions(request, compiler)
+        check_hlsl(request, compiler, {unit.path: environment_of(unit) for unit in request.units})
         readers = check_extensions(request, compiler)
         key = f"{fingerprint(compiler.programs)} {compiler.digest}"
         built = [_compile(request, unit, compiler, key) for unit in request.units]
@@ -112,7 +111,7 @@ class SpirvLane:
 
 
 def _refuse_stageless(request: LaneRequest) -> None:
-    wrong = [unit for unit in request.units if PurePosixPath(unit.path).suffix.lstrip(".") not in STAGES]
+    wrong = [unit for unit in request.units if not stage_of(unit.path)]
     if wrong:
         raise LaneError(
             *(
@@ -120,7 +119,9 @@ def _refuse_stageless(request: LaneRequest) -> None:
                     code="ATL0502",
                     message=f"the name of `{unit.path}` states no shader stage",
                     notes=(f"stages are stated by extension: {' '.join('.' + stage for stage in STAGES)}",),
-                    hint="rename it to its stage; a file that is only included needs no source entry",
+                    hint="name HLSL as in `blur.comp.hlsl`; a file that is only included is `.hlsli`"
+                    if is_hlsl(unit.path)
+                    else "rename it to its stage; a file that is only included needs no source entry",
                 )
                 for unit in wrong
             )
@@ -211,12 +212,13 @@ def _compile(
     source, copied = tamed(request, unit)
     if copied is not None:
         unit = replace(unit, includes=(folder_of(unit), *unit.includes))
+    hlsl = is_hlsl(unit.path)
     spell = _glslang if compiler.family == "glslang" else _shaderc
     action = Action(
         name=f"spirv {unit.target} {unit.path}",
         argv=(
             str(compiler.path),
-            *_INCLUDES[compiler.preamble],
+            *(hlsl_words(compiler, unit.path) if hlsl else _INCLUDES[compiler.preamble]),
             *spell(request, unit, out),
             *flags,
             *unit.flags,

@@ -15,7 +15,8 @@ from atoll.plugin import LaneRequest, Unit
 from atoll.store import Store
 from atoll.testing.lanes import LANE_CHECKS, LaneCheck, run_plan
 from atoll_plugins.spirv.compilers import PAYLOAD
-from atoll_plugins.spirv.lane import STAGES, SpirvLane
+from atoll_plugins.spirv.lane import SpirvLane
+from atoll_plugins.spirv.stages import STAGES
 from unit.plugins.lane_project import ENVIRONMENT, request, write
 
 ENTRY = Entry(backend="vulkan", version=Version((1, 2)))
@@ -111,7 +112,10 @@ def test_the_payload_compiles_without_a_compiler_on_path(tmp_path: Path) -> None
 
 def test_every_stage_of_the_pipeline_is_a_unit() -> None:
     kinds = SpirvLane.extensions
-    assert {extension for extension, kind in kinds.items() if kind == "unit"} == {f".{s}" for s in STAGES}
+    assert {extension for extension, kind in kinds.items() if kind == "unit"} == {
+        ".hlsl",
+        *(f".{stage}" for stage in STAGES),
+    }
     assert len(STAGES) == 14
 
 

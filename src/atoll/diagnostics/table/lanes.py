@@ -132,4 +132,9 @@ CODES = {
         "property of how it was built, so it was asked, once for each compiler. Others on PATH that have it "
         "are named.",
     ),
+    "ATL0532": CodeInfo(
+        "a compiler that makes no valid module of a language",
+        "A small shader was compiled for the environment that the build asks for, and what came out breaks "
+        "the rules of that environment, although the compiler ended well.",
+    ),
 }
