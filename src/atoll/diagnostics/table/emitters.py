@@ -33,8 +33,8 @@ CODES = {
     ),
     "ATL0786": CodeInfo(
         "a call that this target cannot link",
-        "The kernel calls a function marked with `@atoll.extern`, which another source defines. Text for CUDA and "
-        "HIP declares it for whoever links; every other code is complete in itself.",
+        "The kernel calls a function marked with `@atoll.extern`, which another source defines. Text for a "
+        "vendor's C++ compiler declares it for whoever links; every other code is complete in itself.",
     ),
     "ATL0787": CodeInfo(
         "a fact that a device must meet",
