@@ -11,9 +11,10 @@ extern const atoll_driver DRIVER;
 static char code_bytes[1 << 16] __attribute__((aligned(8)));
 
 static void launch(const char *entry, const atoll_code *codes, uint32_t count) {
-  float x[4] = {1, 2, 3, 4}, y[4] = {10, 20, 30, 40}, out[4] = {-1, -1, -1, -1};
+  float x[4] = {1, 2, 3, 4}, y[4] = {10, 20, 30, 40}, apart[4] = {-1, -1, -1, -1};
+  float *out = getenv("IN_PLACE") ? y : apart;
   struct { float a; uint32_t n; } block = {2, 4};
-  atoll_arg args[] = {atoll_read(x, sizeof x), atoll_read(y, sizeof y), atoll_write(out, sizeof out),
+  atoll_arg args[] = {atoll_read(x, sizeof x), atoll_read(y, sizeof y), atoll_write(out, sizeof apart),
                       {ATOLL_SCALAR, 0, &block, sizeof block, 8, 0}};
   atoll_launch what = {ATOLL_LAUNCH_ABI, entry, codes, count, {1, 1, 1}, {64, 1, 1}, args, 4};
   if (atoll_run(&DRIVER, &what))

@@ -54,23 +54,27 @@ class Bench:
         said = programs.run(self.program, self.code_file, str(launches), *extra, env=env)
         return log.read_text().split(), said
 
-    def python_log(self, launches: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    def python_log(
+        self, launches: int, monkeypatch: pytest.MonkeyPatch, *, in_place: bool = False
+    ) -> list[str]:
         """Launch through the Python driver; return its calls up to the closing of the device."""
         log = self.folder / "python.log"
         log.unlink(missing_ok=True)
         monkeypatch.setenv("SHIM_LOG", str(log))
         device = Device(self.driver.open(0))
         for _ in range(launches):
-            saxpy(device, self.code)
+            saxpy(device, self.code, in_place=in_place)
         calls = log.read_text().split()
         device.free()
         return calls
 
 
-def saxpy(device: Device, emitted: Emitted) -> None:
+def saxpy(device: Device, emitted: Emitted, *, in_place: bool = False) -> None:
     """Launch once and check the answer."""
     x, out = np.array([1, 2, 3, 4], np.float32), np.full(4, -1, np.float32)
-    device.run(emitted, (1,), (64,), {"x": x, "y": 10 * x, "out": out, "a": 2.0, "n": 4})
+    y = 10 * x
+    out = y if in_place else out
+    device.run(emitted, (1,), (64,), {"x": x, "y": y, "out": out, "a": 2.0, "n": 4})
     assert list(out) == [12, 24, 36, 48]
 
 
@@ -114,6 +118,19 @@ def test_both_sides_make_the_same_calls(bench: Bench, monkeypatch: pytest.Monkey
     assert said.count(ANSWER) == 2, said
     assert after_opening(in_c, bench.backend) == after_opening(in_python, bench.backend)
     assert len(after_opening(in_c, bench.backend)) > 15
+
+
+@pytest.mark.parametrize("bench", BACKENDS, indirect=True)
+def test_both_sides_give_memory_that_is_given_twice_one_buffer(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apart, _ = bench.c_log(1)
+    monkeypatch.setenv("IN_PLACE", "1")
+    in_c, said = bench.c_log(1)
+    assert said.startswith(ANSWER)
+    in_python = bench.python_log(1, monkeypatch, in_place=True)
+    assert after_opening(in_c, bench.backend) == after_opening(in_python, bench.backend)
+    assert len(in_c) < len(apart)
 
 
 @pytest.mark.parametrize(
