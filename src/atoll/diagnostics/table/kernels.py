@@ -189,8 +189,8 @@ CODES = {
     ),
     "ATL0758": CodeInfo(
         "a function that Python has no body of",
-        "The kernel calls a function marked with `@atoll.extern`, which another source defines. The oracle runs "
-        "Python only.",
+        "The kernel calls a function marked with `@atoll.extern`, which another source defines. The oracle "
+        "runs Python only.",
     ),
     "ATL0760": CodeInfo(
         "an argument that does not fit its parameter",
