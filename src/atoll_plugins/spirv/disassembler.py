@@ -18,6 +18,7 @@ from atoll_plugins.spirv.opcodes import (
     Capability,
     Decoration,
     Glsl,
+    GroupOperation,
     Op,
     StorageClass,
 )
@@ -61,6 +62,9 @@ def disassemble(code: bytes) -> str:
     return "\n".join([f"; SPIR-V {version}, {words[3]} ids", *_Text().lines(words[HEADER_WORDS:]), ""])
 
 
+_PLAIN_GROUPS = ("GroupNonUniformAll", "GroupNonUniformAny", "GroupNonUniformShuffle")
+
+
 class _Text:
     """The lines of one module; keeps the types that say how a constant is spelled."""
 
@@ -94,6 +98,12 @@ class _Text:
             Op.MemberDecorate: lambda words: [_id(words[0]), str(words[1]), *_decoration(words[2:])],
             Op.LoopMerge: lambda words: [*map(_id, words[:2]), "None"],
             Op.SelectionMerge: lambda words: [_id(words[0]), "None"],
+        }
+        # Votes and shuffles have operands alone; the arithmetic says how far it reaches.
+        self._operands |= {
+            op: lambda words: [_id(words[0]), _name(GroupOperation, words[1]), *map(_id, words[2:])]
+            for op in Op
+            if op.name.startswith("GroupNonUniform") and op.name not in _PLAIN_GROUPS
         }
 
     def lines(self, words: tuple[int, ...]) -> Iterator[str]:
