@@ -35,6 +35,7 @@ version = "1.0"
 [targets.shapes]
 kind = "static"
 sources = ["*.cppm"]
+links = ["numbers"]
 [dependencies]
 numbers = { path = "../numbers" }
 """,
@@ -46,6 +47,7 @@ name = "app"
 [targets.app]
 kind = "executable"
 sources = ["src/*.cpp"]
+links = ["shapes", "m"]
 [dependencies]
 shapes = { path = "../shapes" }
 [lane.host]

@@ -127,10 +127,15 @@ def _consuming(table: Target, part: Part, parts: Mapping[str, Part]) -> Target:
     )
     return dataclasses.replace(
         table,
-        links=(*table.links, *links),
+        links=(*(link for link in table.links if not _names_a_package(link, part)), *links),
         include=(*table.include, *(folder for name in reached for folder in _public(parts[name]))),
         prebuilt=(*table.prebuilt, *(path for name in reached for path in parts[name].prebuilt)),
     )
+
+
+def _names_a_package(link: Link, part: Part) -> bool:
+    """Tell whether a name in `links` is a package that is linked anyway, and no library of its own."""
+    return link.name in part.uses and link.name not in part.manifest.targets
 
 
 def _reached(part: Part, parts: Mapping[str, Part]) -> list[str]:
