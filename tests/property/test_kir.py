@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+import re
+import sys
+import time
 from collections.abc import Callable
 
 from hypothesis import given, settings
@@ -12,9 +16,14 @@ from atoll.errors import CompileError
 from atoll.ir import SCALARS, Kernel, LocalVariable, Module, Parameter, Scalar, SharedArray, View, ops
 from atoll.ir import nodes as n
 from atoll.ir.parse import parse
+from atoll.ir.passes import optimise
+from atoll.ir.passes.manager import MAX_STATEMENTS
 from atoll.ir.text import canonical, text
 from atoll.ir.verify import verify
+from atoll.testing.random_kernels import random_program
 
+#: How many modules are drawn, by default and with --all.
+EXAMPLES = 300 if "--all" in sys.argv or os.environ.get("ATOLL_TEST_ALL") == "1" else 50
 _scalars = st.sampled_from(list(SCALARS.values()))
 _names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,6}", fullmatch=True)
 
@@ -129,7 +138,7 @@ def _codes(act: Callable[[], object]) -> set[str]:
     return set()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(modules())
 def test_every_module_reads_back_from_its_text_as_itself(module: Module) -> None:
     found = parse(text(module))
@@ -137,7 +146,7 @@ def test_every_module_reads_back_from_its_text_as_itself(module: Module) -> None
     assert canonical(found) == canonical(module)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(modules())
 def test_the_verifier_answers_every_well_formed_module_with_itself_or_a_refusal(module: Module) -> None:
     assert _codes(lambda: verify(module)) <= {"ATL0702", "ATL0703"}
@@ -149,7 +158,7 @@ def test_any_text_is_read_or_refused(source: str) -> None:
     assert _codes(lambda: parse("kir 1\n" + source)) <= {"ATL0701"}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(modules(), st.integers(0, 1 << 30))
 def test_a_text_with_a_few_changed_characters_is_read_or_refused(module: Module, seed: int) -> None:
     source, chance = list(text(module)), random.Random(seed)
@@ -164,3 +173,41 @@ def test_a_text_with_a_few_changed_characters_is_read_or_refused(module: Module,
     if not codes:
         found = parse(changed)
         assert parse(text(found)) == found
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 1 << 30), st.integers(0, 1 << 30))
+def test_what_the_verifier_lets_through_the_passes_take(kernel: int, seed: int) -> None:
+    """Change words of a valid kernel's text for others of it; what is still valid stays so."""
+    words = re.findall(r"[%$]?[A-Za-z_0-9.:-]+|\s+|.", text(random_program(kernel).module))
+    chance, alike = random.Random(seed), [at for at, word in enumerate(words) if not word.isspace()]
+    for _ in range(chance.randrange(1, 5)):
+        at = chance.choice(alike)
+        same = [words[other] for other in alike if words[other][0] == words[at][0]]
+        words[at] = chance.choice(same)
+    try:
+        module = verify(parse("".join(words)))
+    except CompileError:
+        return
+    made = optimise(module)
+    assert parse(text(made)) == made
+
+
+def test_what_is_as_large_as_the_passes_take_takes_them_seconds() -> None:
+    """Many locals at once, one local a thousand times, loops in loops, divisions in divisions."""
+    many = range(MAX_STATEMENTS // 6)
+    bodies = [
+        "".join(f"local a{i}: i32\n" for i in many)
+        + "".join(f"%a{i} = x[i64:{i}]\n" for i in many)
+        + "".join(f"x[i64:{i}] = add_wrap(%a{i}, %a{len(many) - 1 - i})\n" for i in many),
+        "local a: i32\nlocal b: i32\n%a = i32:0\n%b = i32:1\n"
+        + "%a = add_wrap(%a, mul_wrap(%b, %a))\n%b = %a\n" * len(many)
+        + "x[i64:0] = %a\n",
+        "local a: i32\n%a = i32:0\n"
+        + "loop lt(%a, i32:5) {\n%a = add_wrap(%a, i32:1)\n" * 95 + "}\n" * 95 + "x[i64:0] = %a\n",
+        "x[i64:0] = " + "div_floor(" * 90 + "x[i64:0]" + ", i32:7)" * 90 + "\n",
+    ]  # fmt: skip
+    begun = time.process_time()
+    for body in bodies:
+        optimise(verify(parse("kir 1\nkernel k(x: view<i32, 1>) group(0, 0, 0) {\n" + body + "}\n")))
+    assert time.process_time() - begun < 60
