@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tarfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -84,7 +85,36 @@ def wheel(folder: Path) -> bytes:
     return zipped({"p/a.so": host_library(folder), "p/a.spv": shader(folder), "p/x.py": b"x = 1\n" * 100})
 
 
-SOURCES = (fat_object, rdc_object, cubin, ptx, shader, host_library, static_library, wheel)
+def bundle(folder: Path) -> bytes:
+    """A compressed bundle of two processors, as clang's own tool writes it."""
+    clang = shutil.which("clang-19", path="/usr/bin")
+    bundler = shutil.which("clang-offload-bundler-19", path="/usr/bin")
+    if clang is None or bundler is None:
+        pytest.skip("clang-19 and its offload bundler are not installed")
+    (folder / "k.cl").write_text("kernel void k(global float *x) { x[0] = 1; }\n")
+    inputs, targets = ["-input=/dev/null"], ["host-x86_64-unknown-linux-gnu-"]
+    for processor in ("gfx90a", "gfx1030"):
+        target = ["--target=amdgcn-amd-amdhsa", f"-mcpu={processor}", "-nogpulib"]
+        subprocess.run([clang, *target, "-c", "k.cl", "-o", processor], cwd=folder, check=True)
+        inputs.append(f"-input={processor}")
+        targets.append(f"hipv4-amdgcn-amd-amdhsa--{processor}")
+    command = [bundler, "-type=o", "-compress", f"-targets={','.join(targets)}", *inputs, "-output=k.hipfb"]
+    subprocess.run(command, cwd=folder, check=True)
+    return (folder / "k.hipfb").read_bytes()
+
+
+def sdist(folder: Path) -> bytes:
+    shader(folder)
+    with tarfile.open(folder / "p-1.tar.gz", "w:gz") as archive:
+        archive.add(folder / "a.spv", "p-1/a.spv")
+        archive.add(folder / "a.comp", "p-1/a.comp")
+    return (folder / "p-1.tar.gz").read_bytes()
+
+
+SOURCES = (
+    *(fat_object, rdc_object, cubin, ptx, shader, host_library, static_library, wheel),
+    *(bundle, sdist),
+)
 Source = Callable[[Path], bytes]
 
 
@@ -119,6 +149,8 @@ def test_broken_real_files_give_an_answer_or_a_refusal(
         (cubin, "cuda13.0+{sm_90a}"),
         (ptx, "cuda13.0 ptx>=90"),
         (shader, "vulkan1.0"),
+        (bundle, "hip+{gfx90a,gfx1030}"),
+        (sdist, "vulkan1.0"),
         (host_library, ""),
     ],
     ids=lambda value: getattr(value, "__name__", "carried"),
