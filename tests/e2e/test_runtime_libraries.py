@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -76,6 +77,29 @@ def found(file: Path, **more: str) -> str:
     ).stdout
     (row,) = [line for line in said.splitlines() if NAME in line]
     return row.split(" => ")[1].split(" (")[0]
+
+
+@pytest.mark.parametrize("model", ["vulkan", "opencl"])
+def test_what_only_the_machine_has_is_opened_on_demand(
+    tmp_path: Path, model: str, tell: Callable[[str], None]
+) -> None:
+    source = Path(__file__).parents[2] / "examples/saxpy" / model
+    shutil.copytree(source, tmp_path / "p", ignore=shutil.ignore_patterns(".atoll"))
+    built = open_session(tmp_path / "p", environment={**ENVIRONMENT, "ATOLL_OFFLINE": "1"}).build()
+    (program,) = [output for output in built.outputs if output.kind == "executable"]
+    said = subprocess.run(
+        ["/usr/bin/ldd", str(built.root / program.path)],
+        env=dict(ENVIRONMENT),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    loaded = sorted(line.split()[0] for line in said.splitlines())
+    tell(f"{model}: the loader loads {', '.join(loaded)}")
+    assert not [name for name in loaded if "vulkan" in name.lower() or "opencl" in name.lower()]
+    # The name stands in the program all the same: it is what is opened.
+    data = (built.root / program.path).read_bytes()
+    assert {"vulkan": b"libvulkan.so.1", "opencl": b"libOpenCL.so.1"}[model] in data
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,20 @@ def test_one_within_the_bound_is_taken() -> None:
     compiler, why = choose_host(Bound(gcc_highest=99), "g++", "13.0", ENVIRONMENT)
     assert compiler.family == "gcc"
     assert why == "the project names `g++`, within the toolkit's bound (gcc up to 99)"
+
+
+def test_a_real_compiler_beyond_a_real_bound(tmp_path: Path, tell: Callable[[str], None]) -> None:
+    compiler = choose("clang++-22", ENVIRONMENT)
+    if compiler is None:
+        pytest.skip("no clang++-22 on this machine")
+    entry = Entry(backend="cuda", archs=("sm_90",))
+    made = request(tmp_path, (Unit(path="a.cu", target="demo", entry=entry),), entry)
+    with pytest.raises(LaneError) as caught:
+        CudaLane().payloads(dataclasses.replace(made, options={"host-compiler": "clang++-22"}))
+    (found,) = caught.value.diagnostics
+    tell("; ".join(found.notes))
+    assert found.code == "ATL0506"
+    assert found.notes == (
+        "toolkit 13.0 accepts: gcc up to 15, clang below 21",
+        f"at hand: clang++-22 {compiler[0].version} at {compiler[0].cxx}",
+    )
