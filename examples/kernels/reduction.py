@@ -13,7 +13,7 @@ from atoll import f32, fixed, i32, kernel, view
 BLOCK = 64
 
 
-EACH = 4
+EACH = 16
 
 
 @kernel(block=BLOCK)
@@ -24,6 +24,10 @@ def block_sum(x: view[f32], sums: view[f32]):
     for k in range(EACH):
         at = first + k * BLOCK + lane
         mine[k] = x[at] if at < x.size else 0.0
+    for k in range(8):
+        mine[k] += mine[k + 8]
+    for k in range(4):
+        mine[k] += mine[k + 4]
     part[lane] = (mine[0] + mine[2]) + (mine[1] + mine[3])
     atoll.barrier()
     width = BLOCK // 2
@@ -88,11 +92,17 @@ def exclusive_scan(x: view[i32], out: view[i32], sums: view[i32]):
     A work-item adds up its own elements, the tree works on those sums, and each adds what stands before it.
     """
     tree, own = atoll.shared(i32, BLOCK), fixed[i32, RUN]()
-    lane, first = atoll.local_id(0), (atoll.group_id(0) * BLOCK + atoll.local_id(0)) * RUN
+    tile = atoll.shared(i32, RUN * BLOCK + RUN * BLOCK // 32)  # a gap every 32, so that runs meet no conflict
+    lane, first = atoll.local_id(0), atoll.group_id(0) * (RUN * BLOCK)
+    for k in range(RUN):
+        at = k * BLOCK + lane
+        tile[at + at // 32] = x[first + at] if first + at < x.size else 0
+    atoll.barrier()
     total = 0
     for k in range(RUN):
+        at = lane * RUN + k
         own[k] = total
-        total += x[first + k] if first + k < x.size else 0
+        total += tile[at + at // 32]
     tree[lane] = total
     step = 1
     while step < BLOCK:  # up: sums of ever larger parts
@@ -116,8 +126,13 @@ def exclusive_scan(x: view[i32], out: view[i32], sums: view[i32]):
     atoll.barrier()
     before = tree[lane]
     for k in range(RUN):
-        if first + k < out.size:
-            out[first + k] = before + own[k]
+        at = lane * RUN + k
+        tile[at + at // 32] = before + own[k]
+    atoll.barrier()
+    for k in range(RUN):
+        at = k * BLOCK + lane
+        if first + at < out.size:
+            out[first + at] = tile[at + at // 32]
 
 
 def _exclusive_scan(x: Any, out: Any, sums: Any) -> None:
@@ -173,7 +188,7 @@ def _integers(random: np.random.Generator, size: int, least: int = -1000, most: 
 
 
 CASES = (
-    Case(block_sum, 128, lambda r: (floats(r, 431), zeros(2)), _block_sum),
+    Case(block_sum, 128, lambda r: (floats(r, 1931), zeros(2)), _block_sum),
     Case(histogram, 128, lambda r: (_integers(r, 2500), np.zeros(BINS, np.int32)), _histogram),
     Case(
         exclusive_scan,

@@ -75,9 +75,8 @@ def life(board: view[u8, 2], out: view[u8, 2]):
     count = 0
     for down in range(-1, 2):
         for right in range(-1, 2):
-            if down == 0 and right == 0:
-                continue
             count += alive(board, row + down, column + right)
+    count -= i32(board[row, column])
     lives = count == 3 or (count == 2 and board[row, column] != 0)
     out[row, column] = u8(1) if lives else u8(0)
 

@@ -18,9 +18,10 @@ def spmv(offsets: view[i64], columns: view[i32], values: view[f32], x: view[f32]
     if row < out.size:
         total = f32(0)
         for at in range(offsets[row], offsets[row + 1]):
-            if values[at] == 0.0:
+            value = values[at]
+            if value == 0.0:
                 continue
-            total += values[at] * x[columns[at]]
+            total += value * x[columns[at]]
         out[row] = total
 
 

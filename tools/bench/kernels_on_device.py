@@ -220,6 +220,63 @@ def cases_right(atoll: Any, name: str) -> dict[str, Any]:
     return {"device": device.name, "right": right, "all": right + len(wrong), "wrong": wrong[:20]}
 
 
+def cases_on_tensors(atoll: Any, torch: Any) -> dict[str, Any]:
+    """Run every case on tensors in the device's memory: the code for plain arrays. Structs are left out."""
+    import numpy as np
+
+    device = atoll.open("cuda")
+    right, wrong, taken = 0, [], set()
+    for file in CASE_FILES:
+        for case in importlib.import_module(file).CASES:
+            for seed in range(4):
+                given = case.given(seed)
+                if any(getattr(getattr(item, "dtype", None), "names", None) for item in given):
+                    continue
+                try:
+                    found, back = _moved(torch, np, given)
+                    case.kernel.over(case.domain, device=device)(*found)
+                    torch.cuda.synchronize()
+                    said = case.faults(back(), case.expected(given))
+                except Exception as error:
+                    said = [f"{type(error).__name__}: {str(error)[:300]}"]
+                taken.add(case.name)
+                right += not said
+                wrong += [f"{case.name} seed {seed}: {said[0]}"] if said else []
+    return {
+        "device": f"{device.name}, tensors, {len(taken)} kernels",
+        "right": right,
+        "all": right + len(wrong),
+        "wrong": wrong[:20],
+    }
+
+
+def _moved(torch: Any, np: Any, given: tuple) -> tuple[list, Any]:
+    """Return a case's arguments with its arrays as tensors on the device, and what brings them back."""
+    signed = {"uint16": "int16", "uint32": "int32", "uint64": "int64"}
+    tensors: dict[int, Any] = {}
+    for item in given:
+        if isinstance(item, np.ndarray) and id(item) not in tensors:
+            name = item.dtype.name
+            plain = np.ascontiguousarray(item).view(signed.get(name, name)).copy()
+            moved = torch.from_numpy(plain).cuda()
+            tensors[id(item)] = moved.view(getattr(torch, name)) if name in signed else moved
+    found = [tensors.get(id(item), item) for item in given]
+
+    def back() -> tuple:
+        return tuple(
+            tensors[id(item)]
+            .view(getattr(torch, signed.get(item.dtype.name, item.dtype.name)))
+            .cpu()
+            .numpy()
+            .view(item.dtype)
+            if id(item) in tensors
+            else item
+            for item in given
+        )
+
+    return found, back
+
+
 def tensors_right(atoll: Any, torch: Any) -> dict[str, str]:
     """Launch on tensors: on a side stream without a wait, strided, through DLPack and the array interface."""
     from elementwise import saxpy
@@ -520,6 +577,8 @@ def main() -> int:
     for name in ("cuda", "vulkan", "opencl"):
         data["cases"][name] = guarded(cases_right, atoll, name)
         say(f"{name}: {_text(data['cases'][name])} ({time.monotonic() - began:.0f} s)")
+    data["cases"]["cuda, tensors"] = guarded(cases_on_tensors, atoll, torch)
+    say(_text(data["cases"]["cuda, tensors"]))
     data["tensors"] = guarded(tensors_right, atoll, torch)
     data["compile_ms"] = guarded(compile_times, atoll, torch, peers, others)
     data["launch_us"] = guarded(launch_times, atoll, torch, peers, others)

@@ -97,7 +97,7 @@ def _inlined(kernel: Kernel) -> Kernel:
     for stmt in statements(kernel.body):
         if isinstance(stmt, n.Assign) and counts[stmt.local] == 1:
             value = rebuilt(stmt.value, written)
-            if all(isinstance(item, n.Builtin | n.Const | n.Cast) for item in expressions(value)):
+            if all(isinstance(item, n.Builtin | n.Const | n.Cast | n.Param) for item in expressions(value)):
                 known[stmt.local] = value
     return replace(kernel, body=rewritten(kernel.body, written))
 
@@ -128,6 +128,7 @@ class _Widening:
     made: dict[str, LocalVariable] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     names: dict[tuple[str, int], str] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         kernel = self.kernel
@@ -153,7 +154,7 @@ class _Widening:
         def change(item: n.Expr) -> n.Expr:
             if item == _FIRST:
                 return lane(number)
-            if isinstance(item, n.Local):
+            if isinstance(item, n.Local) and item.name not in self.shared:
                 return replace(item, name=self.names[item.name, number])
             return item
 
@@ -215,6 +216,7 @@ class _Widening:
             if isinstance(item, n.Logical) and any(isinstance(e, n.Load) for e in expressions(item.right)):
                 raise _CannotError
         before: list[n.Stmt] = []
+        expr = rebuilt(expr, self._shared(before))
         own = [rebuilt(expr, self._own(number)) for number in range(LANES)]
         lists = [list(_loads(item)) for item in own]
         while lists[0]:
@@ -226,6 +228,27 @@ class _Widening:
                 own[number] = rebuilt(own[number], _replaced(here, n.Local(name, here.type)))
             lists = [list(_loads(item)) for item in own]
         return before, own
+
+    def _shared(self, before: list[n.Stmt]) -> Callable[[n.Expr], n.Expr]:
+        """Return what takes out of an expression what is the same for all four and costs something."""
+
+        def change(item: n.Expr) -> n.Expr:
+            if not isinstance(item, n.MathCall | n.Load) or _differs(item, self.shared):
+                return item
+            name = self._local(f"shared_{len(self.made)}", item.type)
+            self.shared.add(name)
+            before.append(n.Assign(name, item, item.span))
+            return n.Local(name, item.type, item.span)
+
+        return change
+
+
+def _differs(expr: n.Expr, shared: set[str]) -> bool:
+    """Tell whether an expression may differ among the four."""
+    for item in expressions(expr):
+        if item == _FIRST or (isinstance(item, n.Local) and item.name not in shared):
+            return True
+    return False
 
 
 def _replaced(load: n.Load, by: n.Local) -> Callable[[n.Expr], n.Expr]:

@@ -456,12 +456,12 @@ def executable_for(
 
     compiled, target = kernel.compiled(), device.target()
     emitter = registry().emitters[target.backend]
-    if not takes_promises(emitter):
-        known = NOTHING
+    promised = takes_promises(emitter)
+    known = known if promised else NOTHING
     cache = _kept(kernel.loaded, device)
     found = cache.get((block, known))
     if found is None or found.compiled is not compiled:
-        module, wide = module_for(compiled, known)
+        module, wide = module_for(compiled, known) if promised else (compiled.optimised, False)
         target = replace(target, plain=known.plain, apart=known.apart)
         emitted = emitter.emit(module, compiled.kernel.name, target, block)
         found = Loaded(compiled, emitted.layout, device.load(emitted), wide)

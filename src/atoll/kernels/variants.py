@@ -64,12 +64,10 @@ def promises(arrays: Sequence[ArrayArgument], shape: Shape) -> Promises:
 
 
 def module_for(compiled: Compiled, known: Promises) -> tuple[Module, bool]:
-    """Return the KIR for what is known, and whether one of its work-items does four neighbours' work."""
+    """Return KIR for what is known, loops written out, and whether a work-item does four neighbours' work."""
     from atoll.ir.unroll import unroll
     from atoll.ir.widen import widen
 
-    if known == NOTHING:
-        return compiled.optimised, False
     whole = unroll(compiled.optimised)
     wide = widen(whole, compiled.kernel.name) if known.fours else None
     return (whole, False) if wide is None else (wide, True)

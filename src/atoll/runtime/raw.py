@@ -10,7 +10,7 @@ from typing import Any
 @cache
 def interface() -> Any:
     """Return cffi's interface without declarations, all of it in C, for plain types."""
-    from _cffi_backend import FFI  # type: ignore[import-not-found]
+    from _cffi_backend import FFI  # type: ignore[import-untyped]
 
     return FFI()
 

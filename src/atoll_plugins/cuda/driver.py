@@ -31,6 +31,7 @@ from atoll.plugin import (
 from atoll.runtime import faults, launcher_source
 from atoll.runtime.handles import Handles, room
 from atoll.runtime.native import LibraryMissingError, Table, open_table
+from atoll.runtime.raw import interface
 from atoll_plugins.cuda.arrays import array_of, glance
 
 _HERE = Path(__file__).parent
@@ -79,6 +80,7 @@ class BoundFunction:
         self._device, self._executable, self._function, self._group = device, executable, function, group
         cu = device.cu
         self._ffi, self._null, self._launch = cu.ffi, cu.ffi.NULL, cu.cuLaunchKernel
+        self._copy = interface().memmove
         self._streams: dict[int, Any] = {0: cu.ffi.NULL}
         self._addresses: Any = None
 
@@ -92,7 +94,7 @@ class BoundFunction:
                 if self._addresses is None:
                     self._reserve(len(addresses), len(block))
                 self._addresses[0 : len(addresses)] = addresses
-                self._ffi.memmove(self._block, block, len(block))
+                self._copy(self._block, block, len(block))
                 result = self._launch(
                     self._function, *groups, *self._group, 0, stream, self._pointers, self._null
                 )

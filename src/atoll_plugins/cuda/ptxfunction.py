@@ -64,6 +64,32 @@ def stored(scalar: Scalar) -> str:
     return "u16" if is_narrow_float(scalar) else typed(scalar)
 
 
+#: What an address was made from: the view, the indices but the last, and the last without its constant.
+Place = tuple[str, tuple[nodes.Expr, ...], nodes.Expr | None]
+#: The largest constant, in elements, that stands beside an address.
+_MOST_BESIDE = 1 << 20
+
+
+def _is_from(expr: nodes.Expr, cast: Cast, narrow: Scalar) -> bool:
+    return isinstance(expr, nodes.Cast) and expr.op is cast and expr.operand.type == narrow
+
+
+def _apart(index: nodes.Expr) -> tuple[nodes.Expr | None, int]:
+    """Return an index of 64 bits as a part that varies and a constant; addresses wrap as it does."""
+    match index:
+        case nodes.Const() if abs(int(index.value)) < _MOST_BESIDE:
+            return None, int(index.value)
+        case nodes.Binary(op=ops.Binary.ADD_WRAP, left=left, right=nodes.Const() as right):
+            if abs(int(right.value)) < _MOST_BESIDE:
+                return left, int(right.value)
+    return index, 0
+
+
+def _locals_of(key: Place) -> set[str]:
+    listed = [*key[1], *([] if key[2] is None else [key[2]])]
+    return {item.name for index in listed for item in expressions(index) if isinstance(item, nodes.Local)}
+
+
 def _below(lists: set[tuple[nodes.Expr, ...]]) -> list[nodes.Expr]:
     return [item for indices in lists for index in indices for item in expressions(index)]
 
@@ -85,6 +111,7 @@ class Function(Lowering[str]):
         self.elements = dict(zip(job.layout.buffers, (view.type for view in job.kernel.views), strict=True))
         self.access = dict(zip(job.layout.buffers, job.layout.access, strict=True))
         self.bases: dict[str, str] = {}
+        self.addresses: dict[Place, str] = {}
         self.loops: list[tuple[str, str]] = []
 
     def text(self) -> list[str]:
@@ -230,6 +257,8 @@ class Function(Lowering[str]):
             return self.put(name, f"sqrt.rn.{name}", *values)
         if expr.op is Math.FMA:
             return self.put(name, f"fma.rn.{name}", *values)
+        if expr.op is Math.RSQRT and expr.type == F32:
+            return self.put(name, "rsqrt.approx.f32", *values)  # within 2^-22.9 (PTX ISA 9.0, 9.7.3.18)
         if expr.op is Math.RSQRT:
             root = self.put(name, f"sqrt.rn.{name}", *values)
             return self.core(Core.FDIV, expr.type, self.number(expr.type, 1.0), root)
@@ -246,7 +275,9 @@ class Function(Lowering[str]):
         result = self.put("pred", "mov.pred", left)
         done = self.out.label("decided")
         self.out.branch(done, result, unless=conjunction)
+        known = dict(self.addresses)
         self.out.line(f"mov.pred {result}, {self.expression(expr.right)}")
+        self.addresses = known
         self.out.place(done)
         return result
 
@@ -282,6 +313,52 @@ class Function(Lowering[str]):
 
     # --- memory ---
 
+    def binary(self, expr: nodes.Binary) -> str:
+        """Apply an operation on two operands; a wide product of narrow factors is one instruction."""
+        if expr.op is ops.Binary.MUL_WRAP and expr.type.bits == 64:
+            sides = (expr.left, expr.right)
+            for cast, narrow, word in ((Cast.ZEXT, U32, "u32"), (Cast.SEXT, I32, "s32")):
+                if all(_is_from(side, cast, narrow) for side in sides):
+                    factors = [
+                        self.held(narrow, self.expression(side.operand))
+                        for side in sides
+                        if isinstance(side, nodes.Cast)
+                    ]
+                    return self.put("b64", f"mul.wide.{word}", *factors)
+        return super().binary(expr)
+
+    def _plain_address(self, base: str, indices: tuple[nodes.Expr, ...], element: Scalar) -> str:
+        """Return the address of an element of a plain view; constants of the last index stand beside it.
+
+        Within straight text an address is taken again where only the constant differs.
+        """
+        first, *_ = parts = [_apart(item) for item in reversed(indices)]
+        key = (base, tuple(indices[:-1]), first[0])
+        known = self.addresses.get(key)
+        if known is None:
+            total = ""
+            for axis, expr in enumerate(indices[:-1]):
+                index, stride = self.held(I64, self.expression(expr)), self.field(f"{base}.stride.{axis}")
+                other = [total] if total else []
+                total = self.put("b64", "mad.lo.s64" if other else "mul.lo.s64", index, stride, *other)
+            if first[0] is not None:
+                index = self.held(I64, self.expression(first[0]))
+                total = self.put("b64", "add.s64", total, index) if total else index
+            known = self.bases[base]
+            if total:
+                known = self.put("b64", "mad.lo.s64", total, str(element.nbytes), self.bases[base])
+            self.addresses[key] = known
+        assert parts
+        return f"{known}+{first[1] * element.nbytes}" if first[1] else known
+
+    def forget(self, local: str | None = None) -> None:
+        """Forget addresses: those that a local is part of, or all, where text no longer runs in one line."""
+        if local is None:
+            self.addresses.clear()
+            return
+        for key in [key for key in self.addresses if local in _locals_of(key)]:
+            del self.addresses[key]
+
     def _address(self, base: str, indices: tuple[nodes.Expr, ...]) -> tuple[str, Scalar, str]:
         """Return the space, the element and the address of an element."""
         if base in self.own:
@@ -290,17 +367,12 @@ class Function(Lowering[str]):
             place = self.put("b32", "mad.lo.s32", index, str(element.nbytes), self.bases[base])
             return space, element, place
         element = self.elements[base].element  # type: ignore[union-attr]
-        total = "" if self.job.target.plain else self.field(f"{base}.offset")
+        if self.job.target.plain:
+            return "global", element, self._plain_address(base, indices, element)
+        total = self.field(f"{base}.offset")
         for axis, expr in enumerate(indices):
             index = self.held(I64, self.expression(expr))
-            if not self.job.target.plain:
-                total = self.put("b64", "mad.lo.s64", index, self.field(f"{base}.stride.{axis}"), total)
-            elif axis == len(indices) - 1:
-                total = self.put("b64", "add.s64", total, index) if total else index
-            else:
-                stride = self.field(f"{base}.stride.{axis}")
-                other = [total] if total else []
-                total = self.put("b64", "mad.lo.s64" if other else "mul.lo.s64", index, stride, *other)
+            total = self.put("b64", "mad.lo.s64", index, self.field(f"{base}.stride.{axis}"), total)
         place = self.put("b64", "mad.lo.s64", total, str(element.nbytes), self.bases[base])
         return "global", element, place
 
@@ -329,8 +401,11 @@ class Function(Lowering[str]):
         first = loads[0]
         assert isinstance(first, nodes.Load)
         space, element, place = self._address(first.base, first.indices)
-        into = ", ".join(self.locals[item.local] for item in four if isinstance(item, nodes.Assign))
+        names_ = [item.local for item in four if isinstance(item, nodes.Assign)]
+        into = ", ".join(self.locals[name] for name in names_)
         self.out.line(f"{self._loader(space, first.base)}.v4.{stored(element)} {{{into}}}, [{place}]")
+        for name in names_:
+            self.forget(name)
         return True
 
     def _four_stores(self, block: nodes.Block, at: int) -> bool:
@@ -380,6 +455,7 @@ class Function(Lowering[str]):
             case nodes.Assign():
                 kind = kind_of(wide(self.scalars[stmt.local]))
                 self.out.line(f"mov.{kind} {self.locals[stmt.local]}, {self.expression(stmt.value)}")
+                self.forget(stmt.local)
             case nodes.Store():
                 space, element, place = self._address(stmt.base, stmt.indices)
                 value = self.held(wide(element), self.expression(stmt.value))
@@ -413,28 +489,35 @@ class Function(Lowering[str]):
                 result = warp.operation(self, stmt)
                 kind = kind_of(wide(self.scalars[stmt.result]))
                 self.out.line(f"mov.{kind} {self.locals[stmt.result]}, {result}")
+                self.forget(stmt.result)
 
     def _if(self, stmt: nodes.If) -> None:
         other, end = self.out.label("else"), self.out.label("endif")
         self.out.branch(other, self.expression(stmt.condition), unless=True)
+        known = dict(self.addresses)  # what was taken before a branch is there on both its sides
         self.statements(stmt.then)
         if stmt.orelse:
             self.out.branch(end)
         self.out.place(other)
+        self.addresses = known
         self.statements(stmt.orelse)
         self.out.place(end)
+        self.forget()
 
     def _loop(self, stmt: nodes.Loop) -> None:
         test, step, end = self.out.label("loop"), self.out.label("step"), self.out.label("end")
         self.out.place(test)
+        self.forget()
         self.out.branch(end, self.expression(stmt.condition), unless=True)
         self.loops.append((end, step))
         self.statements(stmt.body)
         self.loops.pop()
         self.out.place(step)
+        self.forget()
         self.statements(stmt.step)
         self.out.branch(test)
         self.out.place(end)
+        self.forget()
 
     def _atomic(self, stmt: nodes.Atomic) -> None:
         space, element, place = self._address(stmt.base, stmt.indices)
@@ -451,6 +534,7 @@ class Function(Lowering[str]):
         old = self.put(kind, head, f"[{place}]", *values)
         if stmt.result is not None:
             self.out.line(f"mov.b{element.bits} {self.locals[stmt.result]}, {old}")
+            self.forget(stmt.result)
 
     def _bits(self, element: Scalar, value: str) -> str:
         """Return a float's bits in an integer register."""

@@ -214,8 +214,8 @@ def makers(torch: Any, scale: int = 1) -> dict[str, Callable[[], Job]]:
         )
 
     def block_sum() -> Job:
-        x, s = floats(n), empty(n // 256)
-        return Job("block_sum", "reduction", n // 4, (x, s), (1,), 4 * n, (n // 256, 64, x, s, ("q", n)))
+        x, s = floats(n), empty(n // 1024)
+        return Job("block_sum", "reduction", n // 16, (x, s), (1,), 4 * n, (n // 1024, 64, x, s, ("q", n)))
 
     def histogram() -> Job:
         x, s = ints(-1000, 1000, n), empty(16, dtype=torch.int32)

@@ -133,9 +133,13 @@ extern "C" __global__ void encoder_backward(const int *__restrict__ tokens, cons
 
 extern "C" __global__ void block_sum(const float *__restrict__ x, float *__restrict__ sums, long long n) {
   __shared__ float part[2];
-  const long long i = blockIdx.x * 256LL + threadIdx.x * 4;
-  const float4 p = i + 3 < n ? *(const float4 *)(x + i) : make_float4(0.f, 0.f, 0.f, 0.f);
-  const float v = warp_sum((p.x + p.y) + (p.z + p.w));
+  float own = 0.f;
+  for (int k = 0; k < 4; k++) {
+    const long long i = blockIdx.x * 1024LL + k * 256 + threadIdx.x * 4;
+    const float4 p = i + 3 < n ? *(const float4 *)(x + i) : make_float4(0.f, 0.f, 0.f, 0.f);
+    own += (p.x + p.y) + (p.z + p.w);
+  }
+  const float v = warp_sum(own);
   if ((threadIdx.x & 31) == 0) part[threadIdx.x >> 5] = v;
   __syncthreads();
   if (threadIdx.x == 0) sums[blockIdx.x] = part[0] + part[1];
