@@ -13,9 +13,9 @@ import pytest
 from atoll.ir.ops import Order, Scope
 from atoll.plugin import Disassembler, DriverDevice
 from atoll.runtime import Device
-from atoll.testing.litmus import GROUP, PLACES, TESTS, WEAK, Litmus, outcomes, violations
+from atoll.testing.litmus import GROUP, PLACES, TESTS, WEAK, Litmus, module, outcomes, violations
 from atoll_plugins.cpu.driver import CpuDriver
-from emitter_kit import device, emitter
+from emitter_kit import accepted, device, emitter, tool
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -100,12 +100,44 @@ def test_memory_that_work_items_order_is_coherent(statement: str) -> None:
     assert "Coherent" not in spirv.disassemble(plain.code)
 
 
+@pytest.mark.parametrize("version", ["CL1.2", "CL2.0", "CL3.0", "NVIDIA"])
+def test_a_fence_of_the_device_is_the_widest_that_a_version_has(version: str, tmp_path: Path) -> None:
+    opencl = EMITTERS["opencl opencl-c"]
+    made = module(TESTS[0], Scope.DEVICE)
+    path = tmp_path / "k.cl"
+    path.write_bytes(opencl.emit(made, TESTS[0].name, opencl.target(None), (GROUP, 1, 1)).code)
+    flags = ["-D__NV_CL_C_VERSION=1", "-Dasm=__asm__"] if version == "NVIDIA" else [f"-cl-std={version}"]
+    said = accepted(
+        [
+            tool("clang-19"),
+            "-x",
+            "cl",
+            "--target=spir64",
+            *flags,
+            "-Xclang",
+            "-finclude-default-header",
+            "-E",
+            str(path),
+        ]
+    )
+    word = {"CL1.2": "mem_fence", "NVIDIA": "membar.gl"}.get(version, "atomic_work_item_fence")
+    body = said[said.index("atoll_atomic_exchange_release") :]
+    assert word in body.partition("}")[0]
+    accepted([tool("clang-19"), "-x", "cl", "--target=spir64", *flags, "-Xclang", "-finclude-default-header",
+              "-fsyntax-only", str(path)])  # fmt: skip
+
+
 @pytest.mark.parametrize("edit", ["mem_fence", "const int old"])
 def test_a_fence_that_is_missing_or_on_the_wrong_side_is_seen(edit: str) -> None:
-    lines = orders.rows(EMITTERS["opencl opencl-c"], orders.atomic(Order.RELEASE, Scope.DEVICE))
-    assert orders.strength(lines).holds(Order.RELEASE, Scope.DEVICE)
+    lines = orders.rows(EMITTERS["opencl opencl-c"], orders.atomic(Order.RELEASE, Scope.WORK_GROUP))
+    assert orders.strength(lines).holds(Order.RELEASE, Scope.WORK_GROUP)
     weaker = [line for line in lines if "mem_fence" not in line] if edit == "mem_fence" else lines[::-1]
-    assert not orders.strength(weaker).holds(Order.RELEASE, Scope.DEVICE)
+    assert not orders.strength(weaker).holds(Order.RELEASE, Scope.WORK_GROUP)
+
+
+def test_a_fence_of_the_group_is_no_fence_of_the_device() -> None:
+    lines = orders.rows(EMITTERS["opencl opencl-c"], orders.atomic(Order.ACQ_REL, Scope.WORK_GROUP))
+    assert not orders.strength(lines).holds(Order.ACQ_REL, Scope.DEVICE)
 
 
 def run(executor: str, found: DriverDevice, launches: int, tell: Callable[[str], None]) -> None:

@@ -10,7 +10,7 @@ from atoll.ir import F64, View, nodes, ops
 from atoll.ir.module import SharedArray
 from atoll.ir.nodes import NARROW_FLOATS
 from atoll.ir.ops import AtomicOp, Math, Order
-from atoll.ir.walk import all_expressions
+from atoll.ir.walk import all_expressions, statements
 from atoll_plugins.formats.cdialect import Dialect
 from atoll_plugins.formats.cgpu import GpuPrinter
 from atoll_plugins.formats.chelpers import helper_name
@@ -65,6 +65,18 @@ _ATOMICS = {
     AtomicOp.EXCHANGE: "atomic_xchg", AtomicOp.COMPARE_EXCHANGE: "atomic_cmpxchg",
 }  # fmt: skip
 _FENCES = "CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE"
+#: What orders accesses of other groups too. OpenCL 1.2 has no word for it; later versions and one vendor do,
+#: whose `mem_fence` is of the group.
+_DEVICE_FENCE = f"""\
+#if defined(__NV_CL_C_VERSION)
+#define ATOLL_DEVICE_FENCE() asm volatile("membar.gl;" ::: "memory")
+#elif (__OPENCL_C_VERSION__ >= 200 && __OPENCL_C_VERSION__ < 300) || \\
+    (defined(__opencl_c_atomic_scope_device) && defined(__opencl_c_atomic_order_acq_rel))
+#define ATOLL_DEVICE_FENCE() \\
+  atomic_work_item_fence({_FENCES}, memory_order_acq_rel, memory_scope_device)
+#else
+#define ATOLL_DEVICE_FENCE() mem_fence({_FENCES})
+#endif"""
 _BEFORE = frozenset({Order.RELEASE, Order.ACQ_REL})
 _AFTER = frozenset({Order.ACQUIRE, Order.ACQ_REL})
 
@@ -80,7 +92,8 @@ class OpenClPrinter(GpuPrinter):
         head = ["// Made by Atoll from KIR: launch ABI 1, no contraction. OpenCL C 1.2."]
         if uses_double(self.job):
             head.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
-        return [*head, "#pragma OPENCL FP_CONTRACT OFF"]
+        wide = any(_is_wide(stmt) for stmt in statements(self.kernel.body))
+        return [*head, "#pragma OPENCL FP_CONTRACT OFF", *([_DEVICE_FENCE] if wide else [])]
 
     def buffer(self, element: str, name: str, *, constant: bool) -> str:
         """Return a pointer into global memory."""
@@ -107,9 +120,9 @@ class OpenClPrinter(GpuPrinter):
         """Order both memories of the group."""
         self.line(f"barrier({_FENCES});")
 
-    def fence(self, _scope: ops.Scope) -> None:
-        """Order both memories; OpenCL 1.2 knows no wider scope than what its devices do."""
-        self.line(f"mem_fence({_FENCES});")
+    def fence(self, scope: ops.Scope) -> None:
+        """Order both memories, as a scope sees it."""
+        self.line(f"{_fence(scope)};")
 
     def builtin(self, op: ops.Id, dimension: int) -> str:
         """Ask for an id."""
@@ -119,13 +132,24 @@ class OpenClPrinter(GpuPrinter):
         """Return a call of a helper: the address space is in its type, fences are around it."""
         scalar = stmt.value.type
         space = "local" if any(item.name == stmt.base for item in self.kernel.shared) else "global"
-        operation = f"atomic_{stmt.op}_{stmt.order}_{space}"
+        operation = f"atomic_{stmt.op}_{stmt.order}_{space}" + ("_device" if _is_wide(stmt) else "")
         operands = [address, self.expression(stmt.value)]
         if stmt.expected is not None:
             operands.insert(1, self.expression(stmt.expected))
         kind = self.dialect.value(scalar)
         text = _atomic_helper(stmt, kind, helper_name(operation, scalar), f"__{space}")
         return self.call(text, (operation, scalar), *operands)
+
+
+def _is_wide(stmt: nodes.Stmt) -> bool:
+    """Tell whether a statement orders accesses as the whole device sees them."""
+    if isinstance(stmt, nodes.Atomic):
+        return stmt.scope is ops.Scope.DEVICE and stmt.order is not Order.RELAXED
+    return isinstance(stmt, nodes.Fence) and stmt.scope is ops.Scope.DEVICE
+
+
+def _fence(scope: ops.Scope) -> str:
+    return "ATOLL_DEVICE_FENCE()" if scope is ops.Scope.DEVICE else f"mem_fence({_FENCES})"
 
 
 def uses_double(job: Job) -> bool:
@@ -146,14 +170,14 @@ def _atomic_helper(stmt: nodes.Atomic, kind: str, name: str, space: str) -> str:
     expected = f"{kind} expected, " if stmt.expected is not None else ""
     lines = [f"static inline {kind} {name}(volatile {space} {kind} *at, {expected}{kind} value)", "{"]
     if stmt.order in _BEFORE:
-        lines.append(f"  mem_fence({_FENCES});")
+        lines.append(f"  {_fence(stmt.scope)};")
     if kind == "float" and stmt.op is AtomicOp.ADD:
         lines += _float_sum(space)
     else:
         operands = "at, expected, value" if expected else "at, value"
         lines.append(f"  const {kind} old = {_ATOMICS[stmt.op]}({operands});")
     if stmt.order in _AFTER:
-        lines.append(f"  mem_fence({_FENCES});")
+        lines.append(f"  {_fence(stmt.scope)};")
     return "\n".join([*lines, "  return old;", "}"])
 
 
