@@ -216,6 +216,24 @@ static long atoll_item(PyObject *pair, Py_ssize_t index) {
   return value;
 }
 
+/* Say what an array refused with, below the argument's name; an error of memory stays as it is. */
+static int atoll_gives_none(const atoll_entry *entry, const atoll_parameter *parameter) {
+  PyObject *type, *value, *trace, *text;
+  if (PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
+  PyErr_Fetch(&type, &value, &trace);
+  text = value == NULL ? NULL : PyObject_Str(value);
+  if (text == NULL) PyErr_Clear();
+  if (text != NULL)
+    (void)atoll_wrong(PyExc_TypeError, entry, parameter, "gives no tensor: %U", text);
+  else
+    (void)atoll_wrong(PyExc_TypeError, entry, parameter, "gives no tensor");
+  Py_XDECREF(text);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  return -1;
+}
+
 /* Whether an array may lie where it does: in host memory, or in that of the root that was chosen. */
 static int atoll_check_place(const atoll_entry *entry, const atoll_parameter *parameter, const atoll_array *array) {
   const int *type = array->memory;
@@ -236,7 +254,7 @@ static int atoll_tensor_place(const atoll_entry *entry, const atoll_parameter *p
   if (place != NULL) array->device_type = atoll_item(place, 0);
   if (place != NULL && !PyErr_Occurred()) array->device_id = atoll_item(place, 1);
   Py_XDECREF(place);
-  return PyErr_Occurred() ? -1 : atoll_check_place(entry, parameter, array);
+  return PyErr_Occurred() ? atoll_gives_none(entry, parameter) : atoll_check_place(entry, parameter, array);
 }
 
 /* The capsule of an array; one on a device is told the stream that the call runs on. */
@@ -260,11 +278,11 @@ static int atoll_take_tensor(const atoll_entry *entry, const atoll_parameter *pa
   int64_t expected = 1;
   if (atoll_tensor_place(entry, parameter, value, array) != 0) return -1;
   capsule = atoll_export(value, array);
-  if (capsule == NULL) return -1;
+  if (capsule == NULL) return atoll_gives_none(entry, parameter);
   tensor = PyCapsule_GetPointer(capsule, "dltensor");
   if (tensor == NULL || PyCapsule_SetName(capsule, "used_dltensor") != 0) {
     Py_DECREF(capsule);
-    return -1;
+    return atoll_gives_none(entry, parameter);
   }
   Py_DECREF(capsule);
   array->tensor = tensor;
