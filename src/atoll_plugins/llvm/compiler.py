@@ -59,7 +59,7 @@ def _optimised(text: str, machine: Any, triple: str) -> Any:
     except RuntimeError as error:
         raise LlvmError(str(error)) from error
     options = binding.create_pipeline_tuning_options(speed_level=SPEED)
-    # LLVM 22 loads a row straight on where an index wraps inside it: `row[(i + lane) & 31]` in a loop of 32 turns.
+    # LLVM 22 reads straight on where an index wraps inside a row: `row[(i + lane) & 31]` in 32 turns.
     options.loop_vectorization = False
     passes = binding.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)
