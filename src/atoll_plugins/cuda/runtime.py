@@ -34,9 +34,7 @@ def way_of(request: LaneRequest) -> str:
     )
 
 
-def runtime_of(
-    request: LaneRequest, toolkit: Toolkit
-) -> tuple[tuple[str, ...], tuple[RuntimeFolder, ...]]:
+def runtime_of(request: LaneRequest, toolkit: Toolkit) -> tuple[tuple[str, ...], tuple[RuntimeFolder, ...]]:
     """Return what a link takes for the runtime, and where what was linked finds it.
 
     Raises:
