@@ -32,7 +32,8 @@ HOSTS = {
 DEVICE_SECTIONS = frozenset(
     (".nv_fatbin", "__nv_relfatbin", ".llvm.offloading", ".hip_fatbin", ".hipFatBin", ".atoll.kernels")
 )
-WINDOW = 1 << 22
+# What is searched at once; what tells which byte of a word is rare; how rare it has to be.
+WINDOW, SAMPLE, OFTEN = 1 << 20, 1 << 16, 64
 _MODULE = re.compile(rb"PyInit_([A-Za-z0-9_]{1,200})\0")
 _VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI|GCC)_(\d+(?:\.\d+){0,3})")
 
@@ -114,13 +115,36 @@ def embedded(body: memoryview, name: str, readers: Iterable[Reader]) -> Iterator
 
 def _words(body: memoryview, words: tuple[bytes, ...]) -> Iterator[tuple[bytes, int]]:
     """Give the places of the words, window by window, so that memory does not grow with the file."""
-    # A compiled pattern looks for a literal twice as fast as `bytes.find` does.
-    patterns = [(word, re.compile(re.escape(word))) for word in words]
+    longest = max(map(len, words), default=1)
+    middle = len(body) // 2
+    sample = bytes(body[middle : middle + SAMPLE])
+    rarest = {word: min(range(len(word)), key=lambda at: sample.count(word[at])) for word in words}
     for start in range(0, len(body), WINDOW):
-        for word, pattern in patterns:
-            end = start + WINDOW + len(word) - 1
-            found = pattern.search(body, start, end)
-            while found:
-                yield word, found.start()
-                found = pattern.search(body, found.start() + 1, end)
+        window = bytes(body[start : start + WINDOW + longest - 1])
+        for word in words:
+            for at in _places(window, word, rarest[word]):
+                if at < WINDOW:
+                    yield word, start + at
         forget(body)
+
+
+def _places(window: bytes, word: bytes, rare: int) -> Iterator[int]:
+    """Give where a word stands, by its rarest byte: one byte is found ten times as fast as several are."""
+    byte, budget, here = word[rare : rare + 1], len(window) // OFTEN, window.startswith
+    at = window.find(byte, rare)
+    while at >= 0:
+        if here(word, at - rare):
+            yield at - rare
+        budget -= 1
+        if budget < 0:  # not rare here after all
+            yield from _overlapping(window, word, at - rare + 1)
+            return
+        at = window.find(byte, at + 1)
+
+
+def _overlapping(window: bytes, word: bytes, start: int) -> Iterator[int]:
+    pattern = re.compile(re.escape(word))
+    found = pattern.search(window, start)
+    while found:
+        yield found.start()
+        found = pattern.search(window, found.start() + 1)

@@ -102,6 +102,14 @@ def test_modules_across_a_window_are_found() -> None:
     ]
 
 
+@pytest.mark.parametrize("padding", [b"\x03", b"\x07\x23", b"\x00", spirv()[:4]])
+def test_a_byte_that_is_not_rare_after_all_hides_nothing(padding: bytes) -> None:
+    """What is rare in the sample may fill the rest; every place is found whichever way is taken."""
+    around = padding * ((3 << 20) // len(padding))
+    data = bytes(2 << 20) + around + spirv() + around
+    assert members(elf({".rodata": data})) == [(f"file!.rodata+{(5 << 20):#x}", "embedded:spirv")]
+
+
 def test_the_magic_word_alone_is_no_module() -> None:
     assert members(elf({".rodata": spirv()[:4] + bytes(60)})) == []
 
