@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 from atoll.boundary.cheader import OWN_STRUCTS
 from atoll.build.boundaries import Scanned, header_path, include_folder
@@ -33,16 +34,38 @@ def select_units(request: BuildRequest) -> Selection:
 
 
 def lane_facts(registry: Registry, chosen: tuple[str, ...]) -> dict[str, LaneFacts]:
-    """Return what every installed lane says of itself, so that a missing one can be named."""
-    found = {}
-    for name in registry.lanes:
+    """Return what every installed lane says of itself, so that a missing one can be named.
+
+    A lane that the project does not list is imported only where its extensions are asked for.
+    """
+    return {
+        name: _facts(registry, name) if name in chosen else LaneFacts(extensions=_Later(registry, name))
+        for name in registry.lanes
+    }
+
+
+class _Later(Mapping[str, str]):
+    """The extensions of a lane that the project does not list; none where it cannot be loaded."""
+
+    def __init__(self, registry: Registry, name: str) -> None:
+        self._registry, self._name = registry, name
+
+    @cached_property
+    def _found(self) -> Mapping[str, str]:
         try:
-            found[name] = _facts(registry, name)
+            return _facts(self._registry, self._name).extensions
         except PluginError:
             # It matters only to a project that lists it; `doctor` names it.
-            if name in chosen:
-                raise
-    return found
+            return {}
+
+    def __getitem__(self, extension: str) -> str:
+        return self._found[extension]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 def _facts(registry: Registry, name: str) -> LaneFacts:

@@ -38,14 +38,18 @@ class Claims:
     Attributes:
         lanes: The project's lanes, the host lane among them.
         units / headers / refused: The lane that claims each extension.
-        elsewhere: Installed lanes that the project does not list, by extension.
+        others: Installed lanes that the project does not list; nothing of them is looked at unasked.
     """
 
     lanes: Mapping[str, LaneFacts]
     units: Mapping[str, str]
     headers: Mapping[str, str]
     refused: Mapping[str, str]
-    elsewhere: Mapping[str, tuple[str, ...]]
+    others: Mapping[str, LaneFacts]
+
+    def elsewhere(self, extension: str) -> tuple[str, ...]:
+        """Return the installed lanes that the project does not list and that know an extension."""
+        return tuple(sorted(name for name, facts in self.others.items() if extension in facts.extensions))
 
 
 def claims(chosen: tuple[str, ...], installed: Mapping[str, LaneFacts]) -> Claims:
@@ -63,12 +67,8 @@ def claims(chosen: tuple[str, ...], installed: Mapping[str, LaneFacts]) -> Claim
     faults += _twice(takers, lanes)
     if faults:
         raise ManifestError(*faults)
-    elsewhere: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
-    for name, facts in sorted(installed.items()):
-        if name not in lanes:
-            for extension in facts.extensions:
-                elsewhere[extension] += (name,)
-    return Claims(lanes, _of(takers, UNIT), _of(takers, HEADER), _of(takers, REFUSED), dict(elsewhere))
+    others = {name: facts for name, facts in installed.items() if name not in lanes}
+    return Claims(lanes, _of(takers, UNIT), _of(takers, HEADER), _of(takers, REFUSED), others)
 
 
 def _of(takers: Mapping[str, Mapping[str, str]], kind: str) -> dict[str, str]:

@@ -364,8 +364,8 @@ class _Work:
                 notes=(glob_note, f"extension: {shown}", f"it compiles: {' '.join(takes)}"),
                 hint="give the file the extension that says what it is",
             )
-        if extension in self.claims.elsewhere:
-            able = self.claims.elsewhere[extension]
+        able = self.claims.elsewhere(extension)
+        if able:
             return Diagnostic(
                 code="ATL0229",
                 message=f"no lane of this project takes `{path}`",
