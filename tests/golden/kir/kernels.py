@@ -4,7 +4,7 @@ import math
 from typing import Literal
 
 import atoll
-from atoll import device, f32, i32, kernel, u32, view
+from atoll import device, f32, i32, kernel, ptr, u32, vec, view
 
 SCALE = 0.5
 
@@ -55,3 +55,28 @@ def everything(x: view[f32], m: view[u32, Literal[2]], hist: view[i32], n: i32) 
         if y < 1:
             break
     x[i] = atoll.fma(y, -y, SCALE * 3)
+
+
+@atoll.extern(link="far away.cu")
+def far(v: f32, by: i32) -> f32: ...  # type: ignore[empty-body]
+
+
+@device
+def first(p: ptr[f32], skip: i32) -> f32:
+    p = p + skip
+    return f32(p[0])
+
+
+@kernel(block=32)
+def language(x: view[f32], v: view[vec[f32, Literal[2]]], by: vec[f32, Literal[2]]) -> None:
+    i = atoll.global_id(0)
+    total = atoll.subgroup_add(x[i])
+    before = atoll.subgroup_exclusive_add(atoll.lane_id())
+    if atoll.subgroup_any(total > 1.0):
+        total = atoll.subgroup_broadcast(total, atoll.subgroup_size() - 1)
+    v[i] = (v[i] + by) * total
+    v[i].y = atoll.shuffle_xor(x[i], 1)
+    atoll.fence(scope="work_group")
+    assert i >= 0
+    print(i)
+    x[i] = far(first(x, 3), before)

@@ -23,7 +23,7 @@ from atoll.testing.random_kernels import random_program
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kir"
 SOURCES = Path(__file__).parents[3] / "src"
-NAMES = ("saxpy", "block_sum", "everything")
+NAMES = ("saxpy", "block_sum", "everything", "language")
 OTHERS = [Path(f"/root/.pyenv/versions/{version}/bin/python") for version in ("3.12.1", "3.13.0")]
 
 

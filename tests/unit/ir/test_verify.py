@@ -24,6 +24,7 @@ from atoll.ir import (
     ops,
 )  # fmt: skip
 from atoll.ir import nodes as n
+from atoll.ir.module import Extern
 from atoll.ir.verify import MAX_DEPTH, verify
 
 ZERO, ONE = n.const(I32, 0), n.const(I32, 1)
@@ -36,7 +37,13 @@ def kernel(*body: n.Stmt, **changed: Any) -> Module:
     given: dict[str, Any] = {
         "name": "k",
         "params": (Parameter("a", F32), Parameter("x", View(F32)), Parameter("m", View(I32, 2))),
-        "locals": (LocalVariable("i", I32), LocalVariable("b", BOOL), LocalVariable("f", F32)),
+        "locals": (
+            LocalVariable("i", I32),
+            LocalVariable("b", BOOL),
+            LocalVariable("f", F32),
+            LocalVariable("u", U8),
+        ),
+        "externs": (Extern("near", (F32, I32), F32, "near.cu"),),
         "shared": (SharedArray("s", F32, 4), SharedArray("bytes", U8, 4)),
         "body": body,
     }
@@ -103,6 +110,18 @@ WRONG: dict[str, tuple[n.Stmt, ...]] = {
     "no atomic min on f32": (n.Atomic(ops.AtomicOp.MIN, "x", (WIDE,), X),),
     "narrower than 32 bits": (n.Atomic(ops.AtomicOp.ADD, "bytes", (ZERO,), n.const(U8, 1)),),
     "only compare_exchange has": (n.Atomic(ops.AtomicOp.ADD, "x", (WIDE,), X, expected=X),),
+    "no sub-group operation add on u8": (n.SubGroup(ops.SubGroup.ADD, n.Load("bytes", (ZERO,), U8), "u"),),
+    "no sub-group operation xor on f32": (n.SubGroup(ops.SubGroup.XOR, X, "f"),),
+    "no sub-group operation any on i32": (n.SubGroup(ops.SubGroup.ANY, ZERO, "i"),),
+    "no sub-group operation shuffle on bool": (n.SubGroup(ops.SubGroup.SHUFFLE, TRUE, "b", ZERO),),
+    "only broadcast and shuffle name a lane": (n.SubGroup(ops.SubGroup.ADD, ZERO, "i", ZERO),),
+    "a sub-group operation stands in": (n.Loop(TRUE, (), (n.SubGroup(ops.SubGroup.ADD, ZERO, "i"),)),),
+    "local `f` is f32, the value is i32": (n.SubGroup(ops.SubGroup.ADD, ZERO, "f"),),
+    "a lane is i32": (n.SubGroup(ops.SubGroup.SHUFFLE, ZERO, "i", X),),
+    "no dimension 1 of lane_id": (assign(n.Builtin(ops.Id.LANE_ID, 1)),),
+    "no call of `far` can stand here": (n.ExternCall("far", ()),),
+    "no call of `near` can stand": (n.ExternCall("near", (ZERO,)),),
+    "an argument of `near` is f32": (n.ExternCall("near", (ZERO, ZERO)),),
     "local `i` is no f32": (n.Atomic(ops.AtomicOp.ADD, "x", (WIDE,), X, result="i"),),
 }
 
@@ -125,6 +144,11 @@ def test_each_wrong_body_is_refused_with_its_sentence(message: str) -> None:
         ("`x` cannot be", {"params": (Parameter("x", View(BOOL)),)}),
         ("`s` cannot be", {"shared": (SharedArray("s", F32, 0),)}),
         ("no work-group has", {"group": (-1, 1, 1)}),
+        ("`f` cannot be linked from 'a\"b'", {"externs": (Extern("f", (), None, 'a"b'),)}),
+        (
+            "a function is declared twice",
+            {"externs": (Extern("f", (), None, "a"), Extern("f", (), None, "b"))},
+        ),
     ],
 )
 def test_each_wrong_declaration_is_refused(message: str, changed: dict[str, Any]) -> None:

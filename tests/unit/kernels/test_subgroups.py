@@ -145,3 +145,45 @@ def test_a_fence_is_taken_everywhere() -> None:
         assert x.tolist() == [0, 1, 2, 3, 4]
     assert "fence.acq_rel.gpu" in str(found.show("cuda:sm_90"))
     assert "fence.acq_rel.cta" in str(found.show("cuda:sm_90"))
+
+
+SCANS = """
+@kernel(block=16)
+def k(x: view[i32], before: view[i32], upto: view[f32], size: view[i32]):
+    i = atoll.global_id(0)
+    before[i] = atoll.subgroup_exclusive_add(x[i])
+    upto[i] = atoll.subgroup_inclusive_add(f32(x[i]))
+    size[i] = atoll.subgroup_size()
+"""
+
+
+@pytest.mark.parametrize("where", ["oracle", "interpreter", "cpu", "vulkan", "opencl"])
+def test_a_scan_sums_the_lanes_before(where: str) -> None:
+    x = np.arange(1, 33, dtype=np.int32)
+    before, upto, size = np.zeros(32, np.int32), np.zeros(32, np.float32), np.zeros(32, np.int32)
+    found = kernel_from(SCANS)
+    if where == "oracle":
+        found.python(32, subgroup=4)(x, before, upto, size)
+    elif where == "interpreter":
+        found.over(32, device=CpuDriver({"PATH": "/nowhere"}).open(0))(x, before, upto, size)
+    else:
+        with device(where) as opened:
+            found.over(32, device=opened)(x, before, upto, size)
+    width = int(size[0])
+    sums = x.reshape(-1, width).cumsum(axis=1).reshape(-1)
+    assert upto.tolist() == sums.tolist()
+    assert before.tolist() == (sums - x).tolist()
+
+
+def test_the_program_of_every_emitter_finds_every_operation_right() -> None:
+    from atoll.testing.evaluate import ViewValue, evaluate
+    from atoll.testing.programs import programs
+
+    program = next(item for item in programs() if item.name == "subgroups")
+    arguments = program.arguments()
+    evaluate(program.module.kernels[0], arguments, program.groups, program.group)
+    given, out = arguments["x"], arguments["out"]
+    assert isinstance(given, ViewValue)
+    assert isinstance(out, ViewValue)
+    values = [int(value) - 2 * int(x) for value, x in zip(out.data, given.data, strict=True)]
+    assert {value // 1000000 for value in values} == {1023}  # one bit for each of ten questions
