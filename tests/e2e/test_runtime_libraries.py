@@ -15,6 +15,7 @@ import pytest
 from atoll.cli.run import start
 from atoll.session import Built, open_session
 from atoll.store import PayloadRoot
+from refusals.exact import check
 from unit.build.build_project import PACKAGE, ROOT
 from unit.plugins.lane_project import ENVIRONMENT, write
 
@@ -159,3 +160,14 @@ def test_a_wheel_requires_the_wheel_that_brings_it(
         check=True,
     )
     assert f"{cuda_payload.root}/nvidia/cu13/lib/libcudart" in done.stdout
+
+
+def test_a_package_is_not_bound_to_a_toolkit_of_this_machine(
+    tmp_path: Path, cuda_payload: PayloadRoot
+) -> None:
+    nvcc = cuda_payload.root / "nvidia/cu13/bin/nvcc"
+    named = FILES["atoll.toml"].replace("[lane.cuda]\n", f'[lane.cuda]\ncompiler = "{nvcc}"\n')
+    session = open_session(
+        write(tmp_path, {**FILES, "atoll.toml": named}), environment={**ENVIRONMENT, "ATOLL_OFFLINE": "1"}
+    )
+    check("ATL0577_of_this_machine", tmp_path, lambda _: session.build(), {str(cuda_payload.root): "TOOLKIT"})

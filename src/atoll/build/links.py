@@ -120,14 +120,28 @@ def _lane_args(work: Work, objects: list[ObjectProduct]) -> Iterator[str]:
 
 def _search(work: Work, part: Part, folders: tuple[RuntimeFolder, ...]) -> None:
     """Say where a package finds here what another distribution brings where it is installed."""
-    paths = tuple(folder.path for folder in folders if folder.inside)
-    if part.output.startswith(f"{python_folder(work.request)}/") and paths:
+    if not part.output.startswith(f"{python_folder(work.request)}/"):
+        return
+    stays = [folder for folder in folders if not folder.inside]
+    if stays:
+        raise BuildError(_of_this_machine(part, stays[0]))
+    paths = tuple(folder.path for folder in folders)
+    if paths:
         work.outputs = [
             replace(output, search=tuple(dict.fromkeys((*output.search, *paths))))
             if output.target == part.target
             else output
             for output in work.outputs
         ]
+
+
+def _of_this_machine(part: Part, folder: RuntimeFolder) -> Diagnostic:
+    return Diagnostic(
+        code="ATL0577",
+        message=f"the package `{part.target}` would look for libraries in a folder of this machine",
+        notes=(f"the folder: {folder.path}", "a distribution that brings them: none is known"),
+        hint="link the lane's runtime in, or let the lane take its toolchain from the store",
+    )
 
 
 def _runtime(work: Work, objects: list[ObjectProduct]) -> Iterator[RuntimeFolder]:

@@ -98,6 +98,11 @@ CODES = {
         "whole, as in "
         '`{ cmake = "fmt::fmt-header-only" }`.',
     ),
+    "ATL0577": CodeInfo(
+        "a package bound to the machine that builds it",
+        "A lane links a shared runtime that lies in a folder of this machine, and no distribution is known "
+        "that would bring it where the package is installed.",
+    ),
     "ATL0576": CodeInfo(
         "a program that lacks a library",
         "The loader that the program names was asked before it ran, and it does not find a shared library "
