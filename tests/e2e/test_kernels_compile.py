@@ -11,8 +11,12 @@ import pytest
 from atoll.errors import StoreError
 from atoll.kernels.launch import block_for
 from atoll.plugin import Emitter, registry
+from atoll.runtime import include_folder
 from atoll.store import Payload, PayloadRoot, Store
 from atoll.testing.emitters import emitter_suite
+from atoll_plugins.python.compile import codes as entry_codes
+from atoll_plugins.python.csource import source
+from atoll_plugins.python.values import Described
 from e2e.test_kernels import KERNELS
 from emitter_kit import accepted, device, tool
 from gpu_on_host import HEADERS
@@ -81,8 +85,11 @@ def test_ptxas_refuses_an_operation_of_a_newer_level(cuda_payload: PayloadRoot, 
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_nvcc_takes_the_cpp_of_every_kernel(
-    arch: str, cuda_payload: PayloadRoot, tmp_path: Path, tell: Callable[[str], None]
+    arch: str, cuda_payload: PayloadRoot, whole: bool, tmp_path: Path, tell: Callable[[str], None]
 ) -> None:
+    if not whole and arch != "sm_90":
+        tell(f"nvcc for {arch}: with --all")
+        return
     path = together("cuda", "cuda-cpp", arch, tmp_path / "all.cu")
     command = [nvidia(cuda_payload, "nvcc"), f"-arch={arch}", "--fmad=false", "-cubin"]
     accepted([*command, "-o", str(tmp_path / "o.cubin"), str(path)])
@@ -106,7 +113,12 @@ def test_every_kernel_becomes_an_amd_object(arch: str) -> None:
 
 
 @pytest.mark.parametrize("standard", ["CL1.2", "CL2.0", "CL3.0"])
-def test_clang_takes_the_opencl_c_of_every_kernel(standard: str, tmp_path: Path) -> None:
+def test_clang_takes_the_opencl_c_of_every_kernel(
+    standard: str, whole: bool, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
+    if not whole and standard != "CL1.2":
+        tell(f"OpenCL C as {standard}: with --all")
+        return
     texts = []
     for name, code in codes("opencl", "opencl-c"):
         path = tmp_path / f"{name}.cl"
@@ -145,6 +157,32 @@ def test_the_sycl_of_every_kernel_is_well_formed_against_the_headers_of_dpcpp(
     with pytest.raises(AssertionError, match="error"):
         parsed(compiler, headers, path)
     tell(f"{compiler} parsed {len(KERNELS)} kernels against {SYCL.requirements[0]}")
+
+
+@pytest.mark.parametrize("backend", ["cpu", "cuda", "opencl", "vulkan"])
+def test_every_kernel_becomes_c_that_ships(backend: str, tmp_path: Path, tell: Callable[[str], None]) -> None:
+    """Ahead of time: the C of each kernel for each driver that has a launcher, without a warning."""
+    found, left = [], []
+    for name, kernel in KERNELS.items():
+        described = Described.of(kernel, "kernels.py")
+        if described.waits and not any(described.group):
+            left.append(name)
+            continue
+        path = tmp_path / f"{name}.c"
+        path.write_text(source(described, entry_codes(kernel, registry().emitters[backend], None), backend))
+        found.append(str(path))
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-fsyntax-only"]
+    accepted([tool("gcc"), *flags, "-I", str(include_folder()), *found])
+    assert not left
+    tell(f"{len(found)} kernels in C for {backend}")
+
+
+@pytest.mark.parametrize(("backend", "stage"), STAGES, ids=[stage for _, stage in STAGES])
+def test_show_prints_every_stage_of_every_target(backend: str, stage: str) -> None:
+    target = {"cuda": "cuda:sm_90", "hip": "hip:gfx942"}.get(backend, backend)
+    for name in ("saxpy", "block_sum", "nbody"):
+        said = KERNELS[name].show(target, stage)
+        assert (name in said) if isinstance(said, str) else name.encode() in said
 
 
 def test_a_wrong_word_is_seen_by_each_compiler(tmp_path: Path) -> None:

@@ -140,9 +140,9 @@ CODES = {
     ),
     "ATL0744": CodeInfo(
         "a kernel that cannot be shipped",
-        "A kernel compiled ahead of time is a function of C: it needs a work-group size where it waits at a "
-        "barrier (write `@kernel(block=256)`), a name, and parameters and fields of structs that C can spell, "
-        "and a launch contract over what its parameters have.",
+        "A kernel compiled ahead of time is a function of C: it needs a work-group size where it waits at "
+        "a barrier (write `@kernel(block=256)`), a name, and parameters and fields of structs that C can "
+        "spell, and a launch contract over what its parameters have.",
     ),
     "ATL0745": CodeInfo(
         "a generic kernel without an instance",
