@@ -24,7 +24,8 @@ from property.kernel_programs import ITEMS, PARAMS, program
 SAMPLE = {"interpreter": 20, "cpu": 15, "vulkan": 12, "opencl": 8}
 WHOLE = 500
 DEVICES = ("interpreter", "cpu", "vulkan", "opencl")
-#: PoCL 3.1 turns some programs into an endless loop: docs/decisions/0170-….md. Those run in a child.
+#: A fault of the compiler of PoCL 3.1 gave endless loops (docs/decisions/0170-rint-of-a-constant-on-pocl.md).
+#: What else it may have hangs a child, not this process.
 HANGS = ("opencl",)
 FAILURES = Path(__file__).parents[1] / "fixtures" / "kernel_failures"
 

@@ -430,6 +430,13 @@ kernel subgroups(x: view<i32, 1>, out: view<i64, 1>) group(64, 1, 1) {
   out[sext.i64(%i)] = add_wrap(add_wrap(mul_wrap(sext.i64(%good), i64:1000000), sext.i64(%other)), %total)
 }
 """
+_WHOLES = "kir 1\n\nkernel wholes(f: view<f32, 1>) group(0, 0, 0) {\n" + "".join(
+    f"  f[i64:{at}] = {call}\n" for at, call in enumerate(
+        f"{op}(f32:{value})"
+        for op in ("rint", "floor", "ceil", "truncate")
+        for value in ("1.0000000150474662e+30", "-3000000000.0", "0x7f800000", "0x7fc00000", "-2.5", "-0.0")
+    )
+) + "}\n"  # fmt: skip
 
 
 @cache
@@ -510,6 +517,10 @@ def _types() -> list[Program]:
     """Return the programs about narrow integers and floats, and every scalar of the parameter block."""
     noise = _noise(128, 7)
     return [
+        Program(
+            name="wholes", about="constants that no integer holds, made whole", module=_module(_WHOLES),
+            group=(1, 1, 1), arguments=lambda: {"f": floats(*[7.0] * 24)},
+        ),
         Program(
             name="narrow", about="integers of 8 and 16 bits", module=_module(_NARROW), group=(64, 1, 1),
             arguments=lambda: {

@@ -6,7 +6,7 @@ OpenCL 1.2 atomics are relaxed: an order is made by fences around them.
 
 from __future__ import annotations
 
-from atoll.ir import F64, View, nodes, ops
+from atoll.ir import F32, F64, Scalar, View, nodes, ops
 from atoll.ir.module import SharedArray
 from atoll.ir.nodes import NARROW_FLOATS
 from atoll.ir.ops import AtomicOp, Math, Order
@@ -21,10 +21,27 @@ _MATHS = {
     for op, name in {
         Math.SQRT: "sqrt", Math.RSQRT: "rsqrt", Math.EXP: "exp", Math.EXP2: "exp2", Math.LOG: "log",
         Math.LOG2: "log2", Math.SIN: "sin", Math.COS: "cos", Math.TAN: "tan", Math.TANH: "tanh",
-        Math.FLOOR: "floor", Math.CEIL: "ceil", Math.TRUNC: "trunc", Math.RINT: "rint", Math.POW: "pow",
-        Math.FMA: "fma",
+        Math.POW: "pow", Math.FMA: "fma",
     }.items()
 }  # fmt: skip
+#: One implementation converts to an integer on the way, which is undefined for what no integer holds: where
+#: the operand is a constant its compiler takes the rest of the kernel to be unreachable
+#: (docs/decisions/0170-rint-of-a-constant-on-pocl.md). So a NaN, and what is too large to have a fraction, is
+#: asked for first.
+_WHOLE = {Math.FLOOR: "floor", Math.CEIL: "ceil", Math.TRUNC: "trunc", Math.RINT: "rint"}
+_GUARDED = {**_WHOLE, Math.EXP: "exp", Math.EXP2: "exp2", Math.TANH: "tanh"}
+_MATHS |= {op: f"atoll_{name}_{{w}}({{a}})" for op, name in _GUARDED.items()}
+
+
+def _guarded_helper(op: Math, scalar: Scalar) -> str:
+    kind, least = ("float", "0x1p23f") if scalar == F32 else ("double", "0x1p52")
+    good = f"fabs(a) < {least}" if op in _WHOLE else "a == a"
+    return f"""\
+static inline {kind} atoll_{_GUARDED[op]}_{scalar}({kind} a)
+{{
+  return {good} ? {_GUARDED[op]}(a) : a;
+}}"""
+
 
 OPENCL_C = Dialect(
     name="OpenCL C 1.2",
@@ -93,7 +110,10 @@ class OpenClPrinter(GpuPrinter):
         if uses_double(self.job):
             head.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
         wide = any(_is_wide(stmt) for stmt in statements(self.kernel.body))
-        return [*head, "#pragma OPENCL FP_CONTRACT OFF", *([_DEVICE_FENCE] if wide else [])]
+        head += ["#pragma OPENCL FP_CONTRACT OFF", *([_DEVICE_FENCE] if wide else [])]
+        calls = (node for node in all_expressions(self.kernel.body) if isinstance(node, nodes.MathCall))
+        used = {(node.op, F64 if node.type == F64 else F32) for node in calls if node.op in _GUARDED}
+        return [*head, *(_guarded_helper(op, scalar) for op, scalar in sorted(used, key=str))]
 
     def buffer(self, element: str, name: str, *, constant: bool) -> str:
         """Return a pointer into global memory."""

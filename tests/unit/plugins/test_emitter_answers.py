@@ -32,8 +32,7 @@ from property.kernel_judge import Child, judge_kir
 #: Random kernels: how many run by default and with --all, of as many seeds as there are.
 SAMPLE = {"cpu": 30, "cuda": 100, "opencl": 12, "vulkan": 60}
 WHOLE = 500
-#: PoCL 3.1 turns some kernels into endless loops, so these run in a child:
-#: docs/decisions/0170-pocl-never-comes-back.md.
+#: A fault of PoCL may hang the process that launches: docs/decisions/0170-rint-of-a-constant-on-pocl.md.
 HANGS = ("opencl",)
 #: lavapipe folds `x + 0.0` to x and `x * 0.0` to 0.0 where the zero is a constant, whatever the shader says.
 MIXES_ZEROS = "llvmpipe"
