@@ -1,4 +1,4 @@
-"""The twenty kernels compiled ahead of time: one library a driver, called from C's side, within their bounds."""
+"""The twenty kernels compiled ahead of time: a library a driver, called as C does, within their bounds."""
 
 from __future__ import annotations
 
