@@ -32,7 +32,6 @@ from atoll_plugins.host.describe import describe
 from atoll_plugins.host.linking import plan_link
 from atoll_plugins.host.modules import plan_modules
 from atoll_plugins.host.names import shown
-from atoll_plugins.host.packages import find_package
 
 OPTIONS = ("compiler", "flags")
 # Flags that would move code of ordinary units to a device: no unit, so no island.
@@ -98,6 +97,9 @@ class HostLane:
         Raises:
             LaneError: Where pkg-config or CMake is missing or does not know it.
         """
+        # Most projects name no library of the machine.
+        from atoll_plugins.host.packages import find_package
+
         return find_package(request, chosen(request)[0], kind, name)
 
     def family(self, request: LaneRequest) -> str:
