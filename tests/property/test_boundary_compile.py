@@ -28,7 +28,7 @@ from atoll.runtime.sources import include_folder
 from property.test_boundary import interfaces, laid_out
 from unit.boundary.kit import STRICT, Built, compiled, interface
 
-FOLDERS = ("", "image", "image/class", "audio")
+FOLDERS = ("", "image", "image/struct", "audio")
 CLANG = "clang-19"
 
 

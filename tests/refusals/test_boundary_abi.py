@@ -70,10 +70,3 @@ def test_a_struct_that_is_not_plain_is_refused_with_the_reason(
     fault = one(lambda: scanned(tmp_path / "cpu", text))
     assert (fault.code, fault.message) == ("ATL0304", "the struct `P` cannot cross a boundary")
     assert fault.notes == (f"reason: {reason}",)
-
-
-def test_a_struct_is_no_result(tmp_path: Path) -> None:
-    text = "struct P { int n; };\nATOLL_EXPORT_C P f() { return {}; }"
-    fault = one(lambda: scanned(tmp_path / "cpu", text))
-    assert fault.message == "the type `P` has no C ABI that a boundary knows"
-    assert fault.notes[0] == "declared: P f()"

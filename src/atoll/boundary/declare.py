@@ -214,6 +214,7 @@ def _entry(source: Source, node: Node, declarator: Node, marked: Marked) -> Entr
         status=clause.status,
         device_space=clause.space == "device",
         stream=clause.stream,
+        result_struct=_struct_of(source, result),
         span=span,
         doc=doc,
     )
@@ -277,7 +278,7 @@ def _typed(source: Source, node: Node, leaf: Node) -> str:
     odd = declarator is None or declarator.type != expected
     if not odd and isinstance(struct, str):
         source.fault(_ABI, f"the struct `{base}` cannot cross a boundary", span, f"reason: {struct}")
-    elif odd or type_node is None or not (has_c_abi(base) or (isinstance(struct, Struct) and not returned)):
+    elif odd or type_node is None or not (has_c_abi(base) or isinstance(struct, Struct)):
         shown = _decoded((node.text or b"").split(b"{")[0]).strip() if odd else written
         source.fault(
             _ABI,
@@ -337,9 +338,14 @@ def _parameter(source: Source, node: Node, clause: Clause) -> Parameter | None:
     ctype = _typed(source, node, leaf)
     if len(source.faults) > before:
         return None
+    return replace(_made(_text(leaf), ctype, clause), struct=_struct_of(source, ctype))
+
+
+def _struct_of(source: Source, ctype: str) -> Struct | None:
+    """Return the struct that a type is, or points to."""
     base = ctype.partition("*")[0].removeprefix("const ").removesuffix(" const").strip()
     struct = source.structs.get(base)
-    return replace(_made(_text(leaf), ctype, clause), struct=struct if isinstance(struct, Struct) else None)
+    return struct if isinstance(struct, Struct) else None
 
 
 def _made(name: str, ctype: str, clause: Clause) -> Parameter:

@@ -73,8 +73,8 @@ class Interface:
     def structs(self) -> tuple[Struct, ...]:
         """What the entries take that is a struct, each once, by name."""
         found: dict[Struct, Struct] = {}
-        for struct in (item.struct for entry in self.entries for item in entry.entry.parameters):
-            if struct is not None and (struct not in found or struct.authored):
+        for struct in (struct for item in self.entries for struct in item.entry.structs):
+            if struct not in found or struct.authored:
                 found[struct] = struct
         return tuple(sorted(found.values(), key=lambda struct: struct.name))
 
@@ -168,8 +168,7 @@ def _order(roots: Sequence[Root]) -> tuple[str, ...]:
 
 def _agree(one: Entry, other: Entry) -> bool:
     same = declaration(one) == declaration(other) and clause(one) == clause(other)
-    alike = [item.struct for item in one.parameters] == [item.struct for item in other.parameters]
-    return same and alike and one.domain == other.domain
+    return same and one.structs == other.structs and one.domain == other.domain
 
 
 def _place(entry: Entry) -> str:
@@ -179,7 +178,7 @@ def _place(entry: Entry) -> str:
 def _said(entry: Entry) -> str:
     said = clause(entry)
     text = f"{declaration(entry)}" + (f"   clause: {said}" if said else "")
-    for struct in dict.fromkeys(item.struct for item in entry.parameters if item.struct):
+    for struct in entry.structs:
         text += f"   {struct.name}: {', '.join(f'{ctype} {name}' for name, ctype in struct.fields)}"
     return f"{_place(entry)}: {text}"
 
@@ -288,7 +287,7 @@ def _collisions(items: Sequence[InterfaceEntry]) -> Iterator[Diagnostic]:
         for depth in range(len(path)):
             taken.setdefault((path[:depth], path[depth]), f"the namespace `{path[depth]}`")
     for item in items:
-        for struct in filter(None, (parameter.struct for parameter in item.entry.parameters)):
+        for struct in item.entry.structs:
             fields = ", ".join(f"{ctype} {name}" for name, ctype in struct.fields)
             owner = f"the struct {{{fields}}}"
             known = taken.setdefault(((), struct.name), owner)

@@ -16,7 +16,7 @@ from atoll.boundary.cheader import struct_text
 from atoll.boundary.interface import HOST_ROOT, Interface, InterfaceEntry, declaration
 from atoll.boundary.names import python_safe
 from atoll.boundary.scalars import Kind, kind
-from atoll.boundary.values import Access, Entry, Parameter
+from atoll.boundary.values import Access, Entry, Parameter, Struct
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BoundaryError
 
@@ -101,8 +101,10 @@ def _entry_faults(entry: Entry) -> Iterator[Diagnostic]:
                 "what Python allocates is host memory",
                 f"leave `out={item.name}` out: the caller hands over the array",
             )
-    if result != "void" and kind(result) is None:
-        yield _no_form(entry, f"its result is `{entry.result}`", "a result is a number or nothing")
+    if result != "void" and kind(result) is None and not _returned(entry):
+        yield _no_form(
+            entry, f"its result is `{entry.result}`", "a result is a number, a struct of numbers or nothing"
+        )
     seen: dict[str, str] = {"over": "`over=`"} if entry.domain else {}
     for argument in arguments(entry):
         yield from _parameter_faults(entry, argument, seen)
@@ -258,6 +260,8 @@ typedef struct atoll_entry {
   int device; /* whether arrays are device memory */
   int status;
   char result;
+  const atoll_field *fields; /* of the result 's', a struct */
+  unsigned field_count;
   void (*invoke)(void (*function)(void), const atoll_slot *in, atoll_slot *out);
 } atoll_entry;
 
@@ -346,11 +350,19 @@ def _invoke(index: int, entry: Entry) -> str:
     cast = f"(({_c(entry.result)} (*)({', '.join(types) or 'void'}))function)({values})"
     result = kind(entry.result.removeprefix("const "))
     body = cast if result is None else f"out->{_FIELDS[result]} = {cast}"
-    unused = ("" if types else "\n  (void)in;") + ("" if result else "\n  (void)out;")
+    struct = _returned(entry)
+    if struct is not None:
+        body = f"*({struct.name} *)out->p = {cast}"
+    unused = ("" if types else "\n  (void)in;") + ("" if result or struct else "\n  (void)out;")
     return (
         f"static void atoll_invoke_{index}(void (*function)(void), const atoll_slot *in, atoll_slot *out) {{"
         f"{unused}\n  {body};\n}}"
     )
+
+
+def _returned(entry: Entry) -> Struct | None:
+    """Return the struct that an entry returns by value."""
+    return None if "*" in entry.result else entry.result_struct
 
 
 def _passed(item: Parameter, index: int) -> str:
@@ -372,11 +384,14 @@ def _entry_row(index: int, entry: Entry) -> str:
     count = sum(item.role in GIVEN for item in given)
     result = kind(entry.result.removeprefix("const "))
     letter = "v" if result is None or entry.status else "i" if result is Kind.CHAR else str(result)
+    struct = _returned(entry)
+    fields = f"atoll_fields_{struct.name}, {len(struct.fields)}u" if struct else "NULL, 0u"
+    letter = "s" if struct else letter
     return (
         f"{{{c_string(entry.name)}, {c_string(declaration(entry))}, "
         f"{f'atoll_parameters_{index}' if given else 'NULL'}, {len(given)}u, "
         f"{f'atoll_arguments_{index}' if count else 'NULL'}, {count}u, {entry.domain}u, "
-        f"{int(entry.device_space)}, {int(entry.status)}, '{letter}', atoll_invoke_{index}}}"
+        f"{int(entry.device_space)}, {int(entry.status)}, '{letter}', {fields}, atoll_invoke_{index}}}"
     )
 
 

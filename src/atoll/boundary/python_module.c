@@ -7,6 +7,7 @@ typedef struct atoll_frame {
   atoll_array arrays[ATOLL_MOST_PARAMETERS];
   PyObject *made[ATOLL_MOST_PARAMETERS]; /* owned: results */
   int chosen;                            /* the root, where it is known before the arguments are read */
+  uint64_t answer[ATOLL_MOST_FIELDS];
   uint64_t structs[ATOLL_MOST_PARAMETERS][ATOLL_MOST_FIELDS]; /* by value; no field is over 8 bytes */
 } atoll_frame;
 
@@ -171,8 +172,52 @@ static PyObject *atoll_failed(atoll_state *state, const atoll_entry *entry, long
   return NULL;
 }
 
+/* A number of `size` bytes. */
+static PyObject *atoll_field_value(const atoll_field *field, const char *from) {
+  const int is_signed = field->kind == 'i' || (field->kind == 'c' && CHAR_MIN < 0);
+  unsigned long long whole = 0;
+  float narrow;
+  double wide;
+  if (field->kind == 'f' && field->size == sizeof narrow) {
+    memcpy(&narrow, from, sizeof narrow);
+    return PyFloat_FromDouble((double)narrow);
+  }
+  if (field->kind == 'f') {
+    memcpy(&wide, from, sizeof wide);
+    return PyFloat_FromDouble(wide);
+  }
+  for (size_t k = 0; k < field->size; k++) {
+    const uint16_t one = 1;
+    const size_t at = *(const unsigned char *)&one == 1 ? k : field->size - 1 - k;
+    whole |= (unsigned long long)(unsigned char)from[at] << (8 * k);
+  }
+  if (field->kind == 'b') return PyBool_FromLong(whole != 0);
+  if (!is_signed) return PyLong_FromUnsignedLongLong(whole);
+  if (field->size < 8 && whole >> (8 * field->size - 1)) whole |= ~0ULL << (8 * field->size);
+  return PyLong_FromLongLong((long long)whole);
+}
+
+/* A struct by value: a types.SimpleNamespace of its fields, which a parameter takes as it is. */
+static PyObject *atoll_struct_result(const atoll_entry *entry, const char *from) {
+  PyObject *types = PyImport_ImportModule("types"), *names = PyDict_New(), *none = PyTuple_New(0), *made = NULL;
+  PyObject *kind = types == NULL ? NULL : PyObject_GetAttrString(types, "SimpleNamespace");
+  int failed = kind == NULL || names == NULL || none == NULL;
+  for (unsigned k = 0; !failed && k < entry->field_count; k++) {
+    PyObject *value = atoll_field_value(&entry->fields[k], from + entry->fields[k].offset);
+    failed = value == NULL || PyDict_SetItemString(names, entry->fields[k].name, value) != 0;
+    Py_XDECREF(value);
+  }
+  if (!failed) made = PyObject_Call(kind, none, names);
+  Py_XDECREF(types);
+  Py_XDECREF(names);
+  Py_XDECREF(none);
+  Py_XDECREF(kind);
+  return made;
+}
+
 static PyObject *atoll_plain_result(const atoll_entry *entry, const atoll_slot *result) {
   switch (entry->result) {
+    case 's': return atoll_struct_result(entry, result->p);
     case 'i': return PyLong_FromLongLong(result->i);
     case 'u': return PyLong_FromUnsignedLongLong(result->u);
     case 'f': return PyFloat_FromDouble(result->f);
@@ -219,6 +264,7 @@ static PyObject *atoll_call(PyObject *module, int index, PyObject *const *args, 
   PyObject *answer = NULL;
   memset(&frame, 0, sizeof frame);
   atoll_last = ATOLL_NONE;
+  if (entry->result == 's') result.p = frame.answer;
   if (state != NULL && atoll_gather(entry, &frame, args, count, names) == 0 && atoll_prepare(state, entry, &frame) == 0 &&
       atoll_go(state, index, &frame, &result) == 0)
     answer = entry->status && result.i != 0 ? atoll_failed(state, entry, result.i) : atoll_answer(entry, &frame, &result);

@@ -120,6 +120,8 @@ def _parameters(entry: Entry) -> str:
 def _result(entry: Entry) -> str:
     own = kind(entry.result.removeprefix("const "))
     parts = [_SCALARS[own]] if own is not None and not entry.status else []
+    if entry.result_struct is not None and "*" not in entry.result:
+        parts = ["Any"]
     parts += ["Any" for item in entry.parameters if item.returned]
     if not parts:
         return "None"

@@ -72,6 +72,7 @@ class Entry:
             ``over=``: the first `domain` parameters, in order; 0 for an ordinary function.
         device_space: True where the clause says that pointers are device memory.
         stream: The parameter that is the stream, or empty.
+        result_struct: The struct that is returned, or that a returned pointer points to.
         span: Where it is defined. No part of equality.
         doc: A comment directly above, for the stub.
     """
@@ -85,5 +86,12 @@ class Entry:
     domain: int = 0
     device_space: bool = False
     stream: str = ""
+    result_struct: Struct | None = None
     span: Span | None = field(default=None, compare=False)
     doc: str = field(default="", compare=False)
+
+    @property
+    def structs(self) -> tuple[Struct, ...]:
+        """The structs that it takes and returns, in order, each once."""
+        found = [*(item.struct for item in self.parameters), self.result_struct]
+        return tuple(dict.fromkeys(struct for struct in found if struct is not None))

@@ -46,7 +46,7 @@ class Scanned:
     def owns_structs(self) -> bool:
         """Whether some file of a root defines a struct that crosses."""
         entries = (entry for root in self.roots for entry in root.entries)
-        return any(item.struct and item.struct.authored for entry in entries for item in entry.parameters)
+        return any(struct.authored for entry in entries for struct in entry.structs)
 
     def root_of(self, path: str) -> str:
         """Return the name of the root that a source lies under, or an empty text."""

@@ -77,6 +77,8 @@ typedef struct atoll_entry {
   int device; /* whether arrays are device memory */
   int status;
   char result;
+  const atoll_field *fields; /* of the result 's', a struct */
+  unsigned field_count;
   void (*invoke)(void (*function)(void), const atoll_slot *in, atoll_slot *out);
 } atoll_entry;
 
@@ -120,8 +122,8 @@ static void atoll_invoke_1(void (*function)(void), const atoll_slot *in, atoll_s
   ((void (*)(const double *, const double *, double *, size_t, size_t))function)((const double *)in[0].p, (const double *)in[1].p, (double *)in[2].p, (size_t)in[3].u, (size_t)in[4].u);
 }
 static const atoll_entry atoll_entries[] = {
-  {"app_saxpy", "int app_saxpy(float a, const float *x, const float *y, float *out, unsigned n)", atoll_parameters_0, 5u, atoll_arguments_0, 4u, 0u, 0, 1, 'v', atoll_invoke_0},
-  {"app_product", "void app_product(const double *w, const double *v, double *out, size_t rows, size_t cols)", atoll_parameters_1, 5u, atoll_arguments_1, 2u, 0u, 0, 0, 'v', atoll_invoke_1}
+  {"app_saxpy", "int app_saxpy(float a, const float *x, const float *y, float *out, unsigned n)", atoll_parameters_0, 5u, atoll_arguments_0, 4u, 0u, 0, 1, 'v', NULL, 0u, atoll_invoke_0},
+  {"app_product", "void app_product(const double *w, const double *v, double *out, size_t rows, size_t cols)", atoll_parameters_1, 5u, atoll_arguments_1, 2u, 0u, 0, 0, 'v', NULL, 0u, atoll_invoke_1}
 };
 static PyObject *atoll_call(PyObject *, int, PyObject *const *, Py_ssize_t, PyObject *);
 static PyObject *atoll_py_0(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {

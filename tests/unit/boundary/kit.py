@@ -114,12 +114,15 @@ class Built:
         )
         return out
 
-    def objects(self, root: str, island: str, launcher: str = "", **table: object) -> list[Path]:
+    def objects(
+        self, root: str, island: str, launcher: str = "", *, own_structs: bool = False, **table: object
+    ) -> list[Path]:
         """Compile one root's island, table and launcher, and return the objects."""
+        own = "#define ATOLL_OWN_STRUCTS\n" if own_structs else ""
         write(
             self.folder,
             {
-                f"{root}_island.cpp": f'#include "{header_name(self.interface.module)}"\n{island}',
+                f"{root}_island.cpp": f'{own}#include "{header_name(self.interface.module)}"\n{island}',
                 f"{root}_table.c": root_source(self.interface, root, **table),  # type: ignore[arg-type]
                 f"{root}_launcher.c": f'#include "atoll_launch.h"\n{launcher}\n',
             },
@@ -135,10 +138,12 @@ class Built:
             )
         return made
 
-    def root(self, root: str, island: str, launcher: str = "", **table: object) -> Path:
+    def root(
+        self, root: str, island: str, launcher: str = "", *, own_structs: bool = False, **table: object
+    ) -> Path:
         """Link one root's library and return it."""
         out = self.folder / root_file(self.interface, root)
-        objects = self.objects(root, island, launcher, **table)
+        objects = self.objects(root, island, launcher, own_structs=own_structs, **table)
         compiled("g++", *STRICT, "-shared", *CLOSED, *objects, "-o", out, where=self.folder)
         return out
 

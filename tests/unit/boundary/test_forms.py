@@ -42,6 +42,7 @@ ACCEPTED = {
     "std names": ("ATOLL_EXPORT_C void f(std::size_t n) {}", "void f(size_t n)"),
     "a struct by value": ("struct P { float x, y; };\nATOLL_EXPORT_C void f(P p) {}", "void f(P p)"),
     "a struct as C spells it": ("struct P { int n; };\nATOLL_EXPORT_C void f(struct P p) {}", "void f(P p)"),
+    "a struct as result": ("struct P { int n; };\nATOLL_EXPORT_C P f() { return {}; }", "P f(void)"),
     "a typedef of a struct": ("typedef struct P { int n; } P;\nATOLL_EXPORT_C void f(P p) {}", "void f(P p)"),
     "a pointer to a pointer": ("ATOLL_EXPORT_C void f(const double **x) {}", "void f(const double **x)"),
     "a body that does not parse": (f"ATOLL_EXPORT_C {F} {{ broken( ; }}", F),

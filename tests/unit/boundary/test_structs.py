@@ -1,127 +1,112 @@
-# ruff: noqa: E501 - one line a message
-"""Structs in a boundary: the header defines each once, Python hands over arrays and values of them."""
+"""Structs of numbers cross by value, in and out, from an island that defines them, in C, C++ and Python."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from atoll.boundary import Access, Entry, Extent, Interface, Parameter, Root, Struct, header, python_files
-from unit.boundary.kit import Built, interface, one
+from atoll.boundary import cxx_module, header, header_name, python_files
+from unit.boundary.kit import Built, compiled, interface, scanned
 
-BODY = Struct("Body", (("tag", "int8_t"), ("x", "double"), ("n", "uint16_t"), ("on", "int64_t")))
-STEP = Struct("Step", (("by", "float"), ("times", "int32_t")))
-PARAMETERS = (
-    Parameter(name="step", ctype="Step", struct=STEP),
-    Parameter(
-        name="bodies",
-        ctype="Body *",
-        element="Body",
-        access=Access.WRITE,
-        extent=Extent(dimensions=("bodies_size0",)),
-        struct=BODY,
-    ),
-    Parameter(name="bodies_size0", ctype="uint64_t"),
-)
-MOVE = Entry(name="app_move", result="int", status=True, parameters=PARAMETERS)
-ISLAND = """
-int app_move(Step step, Body *bodies, uint64_t bodies_size0) {
-  for (uint64_t k = 0; k < bodies_size0; k++) bodies[k].x += step.by * step.times + bodies[k].tag + bodies[k].n;
-  return 0;
+STRUCTS = """
+#include <stdint.h>
+struct Point { double x; float y; };
+typedef struct Mixed { int8_t a; bool b; uint64_t c; int64_t d; float e; unsigned short f; } Mixed;
+"""
+ENTRIES = """
+ATOLL_EXPORT_C Point app_add(Point one, struct Point other) {
+  return Point{one.x + other.x, one.y + other.y};
+}
+ATOLL_EXPORT_C Mixed app_same(Mixed value) { return value; }
+ATOLL_EXPORT_AS(points[n], status) int app_move(Point by, Point *points, unsigned n) {
+  for (unsigned i = 0; i < n; ++i) { points[i].x += by.x; points[i].y += by.y; }
+  return n > 3 ? 1 : 0;
 }
 """
-RUN = """
-import numpy as np
+ISLAND = STRUCTS + ENTRIES
+HEAD = """
 from types import SimpleNamespace as S
 from app import kernels as k
-dtype = np.dtype([('tag', 'i1'), ('x', 'f8'), ('n', 'u2'), ('on', 'i8')], align=True)
-bodies = np.zeros(3, dtype)
-bodies['tag'], bodies['x'], bodies['n'] = 1, [10, 20, 30], 2
-def say(step, array):
+def said(call):
     try:
-        k.app_move(step, array)
-        print(*array['x'])
+        print(call())
     except Exception as error:
-        print(type(error).__name__ + ': ' + str(error))
+        print(f"{type(error).__name__}: {error}")
 """
-
-
-def made(*entries: Entry) -> Interface:
-    return interface(Root(name="cpu", path="cpu", entries=entries))
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    result = Built(tmp_path_factory.mktemp("structs"), made(MOVE))
-    result.module()
-    result.root("cpu", ISLAND, version="1")
-    return result
+    folder = tmp_path_factory.mktemp("structs")
+    made = Built(folder, interface(scanned(folder / "cpu", ISLAND)))
+    made.module()
+    made.module("clang-19")
+    # The island defines the structs; its objects are compiled as a build compiles the units of a root.
+    made.root("cpu", ISLAND, own_structs=True)
+    return made
 
 
-def test_python_hands_over_arrays_and_values_of_structs(built: Built) -> None:
-    assert built.run(RUN + "say(S(by=2.5, times=2), bodies)\nsay(S(by=0, times=0), bodies[:0])") == (
-        "18.0 28.0 38.0\n\n"
-    )
+def test_fields_are_kept_in_both_directions(built: Built) -> None:
+    code = """
+print(k.app_add(S(x=1, y=2), S(x=0.5, y=0.25)))
+low = S(a=-128, b=True, c=2**64 - 1, d=-2**63, e=1.5, f=65535)
+print(k.app_same(low) == low, k.app_same(k.app_same(low)) == low)
+"""
+    assert built.run(HEAD + code).splitlines() == ["namespace(x=1.5, y=2.25)", "True True"]
 
 
-@pytest.mark.parametrize(
-    ("call", "error"),
-    [
-        ("S(by=1), bodies", "TypeError: app_move: argument `step` is a Step, and has no field `times`"),
-        ("S(by='a', times=1), bodies", "TypeError: app_move: argument `step.by` must be a number, not str"),
-        (
-            "S(by=1, times=1 << 31), bodies",
-            "OverflowError: app_move: argument `step.times` is 2147483648, which does not fit int",
-        ),
-        (
-            "S(by=1, times=1), np.zeros(3)",
-            "TypeError: app_move: argument `bodies` has elements `d` of 8 bytes where Body * is taken",
-        ),
-        (
-            "S(by=1, times=1), np.zeros(3, np.dtype([(n, dtype[n]) for n in dtype.names]))",
-            "TypeError: app_move: argument `bodies` has elements `T{b:tag:=d:x:H:n:q:on:}` of 19 bytes where Body * is taken",
-        ),
-        (
-            "S(by=1, times=1), np.zeros(3, np.dtype([(n, dtype[n]) for n in ('x', 'tag', 'n', 'on')], align=True))",
-            "TypeError: app_move: argument `bodies` has elements `T{d:x:b:tag:xH:n:xxxxl:on:}` of 24 bytes where Body * is taken",
-        ),
-        ("S(by=1, times=1), [1]", "TypeError: app_move: argument `bodies` must be an array of structs, not list"),
-    ],
-)  # fmt: skip
-def test_what_is_no_such_struct_is_refused_by_name(built: Built, call: str, error: str) -> None:
-    assert built.run(RUN + f"say({call})").rstrip() == error
+def test_a_field_that_is_missing_or_does_not_fit_is_named(built: Built) -> None:
+    code = """
+said(lambda: k.app_add(S(x=1), S(x=1, y=2)))
+said(lambda: k.app_same(S(a=128, b=True, c=0, d=0, e=0, f=0)))
+said(lambda: k.app_same(S(a=1, b=1, c=0, d=0, e=0, f=0)))
+"""
+    assert built.run(HEAD + code).splitlines() == [
+        "TypeError: app_add: argument `one` is a Point, and has no field `y`",
+        "OverflowError: app_same: argument `value.a` is 128, which does not fit int",
+        "TypeError: app_same: argument `value.b` must be a bool, not int",
+    ]
 
 
-def test_a_header_defines_a_struct_once(built: Built) -> None:
-    text = header(made(MOVE, replace(MOVE, name="app_again")))
-    assert text.count("typedef struct Body { int8_t tag; double x; uint16_t n; int64_t on; } Body;") == 1
+def test_an_array_of_structs_is_written_in_place(built: Built) -> None:
+    code = """
+import numpy as np
+t = np.dtype([("x", "f8"), ("y", "f4")], align=True)
+points = np.zeros(3, t)
+k.app_move(S(x=1, y=2), points)
+print(points.tolist())
+"""
+    assert built.run(HEAD + code).strip() == "[(1.0, 2.0), (1.0, 2.0), (1.0, 2.0)]"
 
 
-def test_two_structs_of_one_name_are_refused() -> None:
-    other = Struct("Step", (("by", "double"),))
-    again = replace(MOVE, name="app_again", parameters=(replace(PARAMETERS[0], struct=other),))
-    found = one(lambda: made(MOVE, again))
-    assert (found.code, found.message) == ("ATL0310", "two things are called `Step`")
-    assert found.notes == (
-        "one is: the struct {double by}",
-        "the other is: the struct {float by, int32_t times}",
-    )
+def test_no_call_with_structs_leaks(built: Built) -> None:
+    code = """
+import sys
+p = S(x=1.0, y=2.0)
+before = sys.getrefcount(p), sys.getrefcount(S)
+for _ in range(1000):
+    k.app_add(p, p)
+print(before == (sys.getrefcount(p), sys.getrefcount(S)))
+"""
+    assert built.run(HEAD + code).strip() == "True"
 
 
-def test_a_struct_that_is_called_like_an_entry_is_refused() -> None:
-    found = one(lambda: made(MOVE, replace(MOVE, name="Body")))
-    assert (found.code, found.message) == ("ATL0310", "two things are called `Body`")
-
-
-def test_two_roots_with_different_structs_differ() -> None:
-    other = replace(PARAMETERS[0], struct=Struct("Step", (("by", "double"),)))
-    roots = (
-        Root(name="cpu", path="cpu", entries=(MOVE,)),
-        Root(name="gpu", path="gpu", entries=(replace(MOVE, parameters=(other, *PARAMETERS[1:])),)),
-    )
-    assert one(lambda: interface(*roots)).code == "ATL0307"
-
-
-def test_the_stub_takes_any_value_that_has_the_fields() -> None:
-    assert "def app_move(step: Any, bodies: _Array) -> None:" in python_files(made(MOVE))["app/kernels.pyi"]
+def test_every_language_sees_the_struct_and_the_island_keeps_its_own(tmp_path: Path) -> None:
+    made = interface(scanned(tmp_path / "cpu", ISLAND))
+    name = header_name(made.module)
+    (tmp_path / name).write_text(header(made))
+    body = "int f(void);\nint f(void) { Point p = {1, 2}; return (int)app_add(p, p).x; }\n"
+    (tmp_path / "user.c").write_text(f'#include "{name}"\n{body}')
+    (tmp_path / "island.cpp").write_text(f'#include "{name}"\n{ISLAND}')
+    for compiler in ("gcc", "clang-19"):
+        compiled(
+            compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "user.c", where=tmp_path
+        )
+    for compiler in ("g++", "clang++-19"):
+        island = ("-std=c++20", "-DATOLL_OWN_STRUCTS", "-fsyntax-only", "island.cpp")
+        compiled(compiler, *island, where=tmp_path)
+        with pytest.raises(AssertionError, match="redefinition"):
+            compiled(compiler, "-std=c++20", "-fsyntax-only", "island.cpp", where=tmp_path)
+    assert "using Point = ::Point;" in cxx_module(made)
+    assert "def app_add(one: Any, other: Any) -> Any:" in python_files(made)["app/kernels.pyi"]
