@@ -60,7 +60,7 @@ class ExternFunction:
     def __repr__(self) -> str:
         return f"<extern {self.__name__} of {self.link}>"
 
-    def __call__(self, *_arguments: Any, **_named: Any) -> NoReturn:
+    def __call__(self, *_arguments: Any, **_named: Any) -> Any:
         """Refuse: Python has no body of it."""
         from atoll.kernels.scalars import Fault
         from atoll.kernels.surface import running

@@ -35,19 +35,27 @@ class ConstType:
         return type(value) is self.kind
 
 
-class const:  # noqa: N801 - the surface's word
-    """The annotation of a parameter that is part of the code: ``tile: atoll.const[int]``, bool or float."""
+if TYPE_CHECKING:
+    from typing import Annotated, TypeAlias, TypeVar
 
-    def __class_getitem__(cls, kind: Any) -> Any:
-        if kind not in (int, bool, float):
-            raise LaunchError(
-                Diagnostic(
-                    code="ATL0712",
-                    message=f"no constant parameter of {kind!r}",
-                    hint="write `const[int]`, `const[bool]` or `const[float]`",
+    C = TypeVar("C")
+    #: A type checker sees the plain type: inside a kernel a constant is a number of Python.
+    const: TypeAlias = Annotated[C, "constant"]
+else:
+
+    class const:  # noqa: N801 - the surface's word
+        """The annotation of a parameter that is part of the code: ``n: atoll.const[int]``, bool, float."""
+
+        def __class_getitem__(cls, kind: Any) -> Any:
+            if kind not in (int, bool, float):
+                raise LaunchError(
+                    Diagnostic(
+                        code="ATL0712",
+                        message=f"no constant parameter of {kind!r}",
+                        hint="write `const[int]`, `const[bool]` or `const[float]`",
+                    )
                 )
-            )
-        return ConstType(kind)
+            return ConstType(kind)
 
 
 @dataclass(frozen=True, slots=True)
