@@ -8,7 +8,7 @@ import numpy as np
 from case import Case, floats, zeros
 
 import atoll
-from atoll import device, f32, i32, kernel, view
+from atoll import device, f32, fixed, i32, kernel, view
 
 LANES = 128
 
@@ -129,24 +129,31 @@ def merged(peaks: view[f32], sums: view[f32], peak: f32, total: f32) -> f32:
 
 
 LOWEST = -3.0e38
+HELD = 8
 
 
 @kernel(block=LANES)
 def softmax(x: view[f32, 2], out: view[f32, 2]):
-    """Online: the peak and the sum in one pass over a row."""
+    """Online: the peak and the sum in one pass over a row, `HELD` elements a work-item at a time."""
     peaks, sums = atoll.shared(f32, LANES), atoll.shared(f32, LANES)
     row, lane = atoll.group_id(0), atoll.local_id(0)
     peak, total = f32(LOWEST), f32(0)
-    for c in range(lane, x.shape[1], LANES):
-        value = x[row, c]
-        if value > peak:
-            total *= atoll.exp(peak - value)
-            peak = value
-        total += atoll.exp(value - peak)
+    mine = fixed[f32, HELD]()
+    for first in range(lane, x.shape[1], HELD * LANES):
+        for k in range(HELD):
+            c = first + k * LANES
+            mine[k] = x[row, c] if c < x.shape[1] else LOWEST
+        top = peak
+        for k in range(HELD):
+            top = max(top, mine[k])
+        total *= atoll.exp(peak - top)
+        for k in range(HELD):
+            total += atoll.exp(mine[k] - top)
+        peak = top
     peak = merged(peaks, sums, peak, total)
-    total = sums[0]
+    share = 1.0 / sums[0]
     for c in range(lane, x.shape[1], LANES):
-        out[row, c] = atoll.exp(x[row, c] - peak) / total
+        out[row, c] = atoll.exp(x[row, c] - peak) * share
 
 
 def _softmax(x: Any, out: Any) -> None:
@@ -161,19 +168,26 @@ def classifier(logits: view[f32, 2], targets: view[i32], scale: f32, losses: vie
     row, lane = atoll.group_id(0), atoll.local_id(0)
     target = targets[row]
     peak, total = f32(LOWEST), f32(0)
-    for c in range(lane, logits.shape[1], LANES):
-        value = logits[row, c]
-        if value > peak:
-            total *= atoll.exp(peak - value)
-            peak = value
-        total += atoll.exp(value - peak)
+    mine = fixed[f32, HELD]()
+    for first in range(lane, logits.shape[1], HELD * LANES):
+        for k in range(HELD):
+            c = first + k * LANES
+            mine[k] = logits[row, c] if c < logits.shape[1] else LOWEST
+        top = peak
+        for k in range(HELD):
+            top = max(top, mine[k])
+        total *= atoll.exp(peak - top)
+        for k in range(HELD):
+            total += atoll.exp(mine[k] - top)
+        peak = top
     peak = merged(peaks, sums, peak, total)
     total = sums[0]
     if lane == 0:
         losses[row] = atoll.log(total) - (logits[row, target] - peak)
     atoll.barrier()
+    whole = 1.0 / total
     for c in range(lane, logits.shape[1], LANES):
-        share = atoll.exp(logits[row, c] - peak) / total
+        share = atoll.exp(logits[row, c] - peak) * whole
         logits[row, c] = (share - (1.0 if c == target else 0.0)) * scale
 
 

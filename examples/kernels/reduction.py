@@ -82,7 +82,7 @@ def _histogram(x: Any, counts: Any) -> None:
     counts += np.bincount(x % BINS, minlength=BINS).astype(np.int32)
 
 
-RUN = 8
+RUN = 16
 
 
 @kernel(block=BLOCK)
@@ -193,9 +193,9 @@ CASES = (
     Case(
         exclusive_scan,
         128,
-        lambda r: (_integers(r, 930), np.zeros(930, np.int32), np.zeros(2, np.int32)),
+        lambda r: (_integers(r, 1930), np.zeros(1930, np.int32), np.zeros(2, np.int32)),
         _exclusive_scan,
     ),
-    Case(add_offsets, 950, lambda r: (_integers(r, 930), _integers(r, 2)), _add_offsets),
+    Case(add_offsets, 1950, lambda r: (_integers(r, 1930), _integers(r, 2)), _add_offsets),
     Case(bitonic_sort, 128, lambda r: (_integers(r, 119, -9, 9), np.zeros(119, np.int32)), _bitonic_sort),
 )

@@ -59,6 +59,8 @@ class Prepared:
         self._array: Callable[[Any], DeviceArray | None] = addressed.array
         self._is_host = addressed.memory == "host"
         self._glance = addressed.glance
+        #: The addresses of arrays that were found apart last, their shapes as remembered.
+        self._proved: list[int] | None = None
         self._mask = START - 1 if known.plain else 0
         self._address = address_of()
         self._params = tuple(_Asked(item, used.get(item.name, ""), np) for item in compiled.kernel.params)
@@ -134,7 +136,7 @@ class Prepared:
 
     def _learns(self, asked: _Asked, found: DeviceArray) -> bool:
         """Remember what an array on the device gives to the block; tell whether it is what was asked."""
-        asked.key = None
+        asked.key = self._proved = None
         if not asked.takes(found, self._index):
             return False
         if self._known.plain and not is_plain(0, found.sizes, found.strides):
@@ -145,7 +147,7 @@ class Prepared:
 
     def _are_apart(self, addresses: list[int]) -> bool:
         """Tell whether no array that is written overlaps another, where the code was made for that."""
-        if not self._known.apart:
+        if not self._known.apart or addresses == self._proved:
             return True
         arrays = self._arrays
         for at, asked in enumerate(arrays):
@@ -155,6 +157,7 @@ class Prepared:
                     start = addresses[number]
                     if number != at and low < start + other.high and start + other.low < high:
                         return False
+        self._proved = addresses
         return True
 
     def _serves(self) -> bool:

@@ -83,6 +83,7 @@ class BoundFunction:
         self._copy = interface().memmove
         self._streams: dict[int, Any] = {0: cu.ffi.NULL}
         self._addresses: Any = None
+        self._last: list[int] | None = None
 
     def launch(self, groups: Size, addresses: Sequence[int], block: bytes, queue: int) -> None:
         """Queue one launch on a stream; 0 is the legacy default stream."""
@@ -91,9 +92,8 @@ class BoundFunction:
         with device.lock:
             device.enter()
             try:
-                if self._addresses is None:
-                    self._reserve(len(addresses), len(block))
-                self._addresses[0 : len(addresses)] = addresses
+                if addresses != self._last:
+                    self._fill(addresses, len(block))
                 self._copy(self._block, block, len(block))
                 result = self._launch(
                     self._function, *groups, *self._group, 0, stream, self._pointers, self._null
@@ -102,6 +102,13 @@ class BoundFunction:
                 device.leave()
             if result:
                 device.check("cuLaunchKernel", result)
+
+    def _fill(self, addresses: Sequence[int], nbytes: int) -> None:
+        """Put the addresses of buffers where a launch takes them from; often they are there already."""
+        if self._addresses is None:
+            self._reserve(len(addresses), nbytes)
+        self._addresses[0 : len(addresses)] = addresses
+        self._last = list(addresses)
 
     def _stream(self, queue: int) -> Any:
         if len(self._streams) > _MOST_STREAMS:
@@ -129,6 +136,7 @@ class CudaDevice:
         self._device = device
         self._lock = self.lock = threading.RLock()
         self._left = cu.ffi.new("CUcontext *")
+        self.glance = glance
         self._push, self._pop = cu.cuCtxPushCurrent_v2, cu.cuCtxPopCurrent_v2
         self._process = os.getpid()
         self._buffers: Handles[int] = Handles(info.name)
@@ -240,10 +248,6 @@ class CudaDevice:
     def array(self, value: object) -> DeviceArray | None:
         """Return an array that lies in the memory of a CUDA device, or None where `value` is none."""
         return array_of(value)
-
-    def glance(self, value: object) -> tuple[int, int, object] | None:
-        """Return the address, the stream and the rest of a tensor of PyTorch."""
-        return glance(value)
 
     def settle(self, queue: int) -> None:
         """Block until all work of a stream is done."""

@@ -70,8 +70,14 @@ Place = tuple[str, tuple[nodes.Expr, ...], nodes.Expr | None]
 _MOST_BESIDE = 1 << 20
 
 
-def _is_from(expr: nodes.Expr, cast: Cast, narrow: Scalar) -> bool:
-    return isinstance(expr, nodes.Cast) and expr.op is cast and expr.operand.type == narrow
+def _factor(expr: nodes.Expr, cast: Cast, narrow: Scalar) -> nodes.Expr | None:
+    """Return the narrow value that a wide one is an extension of, or None."""
+    if isinstance(expr, nodes.Cast) and expr.op is cast and expr.operand.type == narrow:
+        return expr.operand
+    if isinstance(expr, nodes.Const) and expr.type.is_integer:
+        shown = nodes.const(narrow, expr.value)
+        return shown if shown.value == expr.value else None
+    return None
 
 
 def _apart(index: nodes.Expr) -> tuple[nodes.Expr | None, int]:
@@ -316,15 +322,12 @@ class Function(Lowering[str]):
     def binary(self, expr: nodes.Binary) -> str:
         """Apply an operation on two operands; a wide product of narrow factors is one instruction."""
         if expr.op is ops.Binary.MUL_WRAP and expr.type.bits == 64:
-            sides = (expr.left, expr.right)
             for cast, narrow, word in ((Cast.ZEXT, U32, "u32"), (Cast.SEXT, I32, "s32")):
-                if all(_is_from(side, cast, narrow) for side in sides):
-                    factors = [
-                        self.held(narrow, self.expression(side.operand))
-                        for side in sides
-                        if isinstance(side, nodes.Cast)
-                    ]
-                    return self.put("b64", f"mul.wide.{word}", *factors)
+                factors = [_factor(side, cast, narrow) for side in (expr.left, expr.right)]
+                left, right = factors
+                if left is not None and right is not None:
+                    held = [self.held(narrow, self.expression(item)) for item in (left, right)]
+                    return self.put("b64", f"mul.wide.{word}", *held)
         return super().binary(expr)
 
     def _plain_address(self, base: str, indices: tuple[nodes.Expr, ...], element: Scalar) -> str:

@@ -222,12 +222,12 @@ def makers(torch: Any, scale: int = 1) -> dict[str, Callable[[], Job]]:
         return Job("histogram", "reduction", n // 32, (x, s), (1,), 4 * n, (n // 256, 64, x, s, ("q", n)))
 
     def exclusive_scan() -> Job:
-        x, o, s = ints(-1000, 1000, n), empty(n, dtype=torch.int32), empty(n // 512, dtype=torch.int32)
-        cuda = (n // 512, 64, x, o, s, ("q", n // 4))
-        return Job("exclusive_scan", "reduction", n // 8, (x, o, s), (1, 2), 8 * n, cuda)
+        x, o, s = ints(-1000, 1000, n), empty(n, dtype=torch.int32), empty(n // 1024, dtype=torch.int32)
+        cuda = (n // 1024, 64, x, o, s, ("q", n // 4))
+        return Job("exclusive_scan", "reduction", n // 16, (x, o, s), (1, 2), 8 * n, cuda)
 
     def add_offsets() -> Job:
-        o, s = ints(-1000, 1000, n), ints(-1000, 1000, n // 512)
+        o, s = ints(-1000, 1000, n), ints(-1000, 1000, n // 1024)
         cuda = (*flat4, o, s, ("q", n // 4))
         return Job("add_offsets", "reduction", n, (o, s), (0,), 8 * n, cuda, block=256)
 

@@ -162,10 +162,14 @@ extern "C" __global__ void histogram(const int *__restrict__ x, int *__restrict_
 extern "C" __global__ void exclusive_scan(const int4 *__restrict__ x, int4 *__restrict__ out, int *__restrict__ sums,
                                           long long n4) {
   __shared__ int part[2];
-  const long long i = (blockIdx.x * 64LL + threadIdx.x) * 2;
+  const long long i = (blockIdx.x * 64LL + threadIdx.x) * 4;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const int4 zero = make_int4(0, 0, 0, 0), p = i < n4 ? x[i] : zero, q = i + 1 < n4 ? x[i + 1] : zero;
-  const int first = p.x + p.y + p.z + p.w, own = first + q.x + q.y + q.z + q.w;
+  int4 p[4];
+  int own = 0;
+  for (int k = 0; k < 4; k++) {
+    p[k] = i + k < n4 ? x[i + k] : make_int4(0, 0, 0, 0);
+    own += p[k].x + p[k].y + p[k].z + p[k].w;
+  }
   int v = own;
   for (int o = 1; o < 32; o <<= 1) {
     const int other = __shfl_up_sync(FULL, v, o);
@@ -173,16 +177,19 @@ extern "C" __global__ void exclusive_scan(const int4 *__restrict__ x, int4 *__re
   }
   if (lane == 31) part[warp] = v;
   __syncthreads();
-  const int before = v - own + (warp ? part[0] : 0), later = before + first;
-  if (i < n4) out[i] = make_int4(before, before + p.x, before + p.x + p.y, before + p.x + p.y + p.z);
-  if (i + 1 < n4) out[i + 1] = make_int4(later, later + q.x, later + q.x + q.y, later + q.x + q.y + q.z);
+  int before = v - own + (warp ? part[0] : 0);
+  for (int k = 0; k < 4; k++) {
+    const int4 q = p[k];
+    if (i + k < n4) out[i + k] = make_int4(before, before + q.x, before + q.x + q.y, before + q.x + q.y + q.z);
+    before += q.x + q.y + q.z + q.w;
+  }
   if (threadIdx.x == 0) sums[blockIdx.x] = part[0] + part[1];
 }
 extern "C" __global__ void add_offsets(int4 *__restrict__ out, const int *__restrict__ offsets, long long n4) {
   GRID(i);
   if (i >= n4) return;
   int4 p = out[i];
-  const int o = offsets[i >> 7];
+  const int o = offsets[i >> 8];
   p.x += o; p.y += o; p.z += o; p.w += o;
   out[i] = p;
 }
