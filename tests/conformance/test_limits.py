@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +12,16 @@ import pytest
 
 from atoll.errors import AtollError
 from atoll.plugin import Emitted
-from atoll.runtime import Device
+from atoll.runtime import Device, core_source, include_folder
 from conformance import programs
 from conformance.driver_kernels import GLSL_TEXT, code, driver, needs_device, spirv
 
 GROUPS = (1, 70000, 1)
 # A capability that every device here has, and a launcher that thinks otherwise.
 LACKS_INT64 = ("(uint32_t)!has << k", "(uint32_t)!(has && vk_capabilities[k].number != 11) << k")
+
+
+LARGE = GLSL_TEXT.replace("void main() {", "shared mat4 tile[64];\nvoid main() {\n tile[0] = mat4(1);")
 
 
 def opened() -> Device:
@@ -109,3 +113,49 @@ def test_a_launcher_that_counts_no_groups_is_seen(tmp_path: Path) -> None:
     opened()
     edit = ("if (launch->groups[d] > most[d])", "if (launch->groups[d] > most[d] && 0)")
     assert not in_c(code("vulkan", tmp_path), tmp_path, GROUPS, edit).startswith("too many groups")
+
+
+MUTATE = r"""
+#include <assert.h>
+int main(int count, char **arguments) {
+  static uint32_t words[1 << 14], broken[1 << 14];
+  FILE *file = fopen(arguments[1], "rb");
+  size_t bytes = fread(words, 1, sizeof words, file), state = 88172645463325252ull;
+  uint64_t sum = 0;
+  (void)count;
+  (void)fclose(file);
+  vk_state.lacking = ~0u;
+  for (int turn = 0; turn < 200000; turn++) {
+    /* Exactly as large as the code, so that a read behind it is seen. */
+    size_t kept = turn % 4 ? bytes : 20 + (state % (bytes / 4 - 5)) * 4;
+    char lacked[64];
+    uint32_t *held = malloc(kept);
+    memcpy(broken, words, bytes);
+    for (int k = 0; k < 1 + turn % 5; k++) {
+      state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+      broken[state % (bytes / 4)] ^= (state >> 32) & (turn % 3 ? 0xff : 0xffffffff);
+    }
+    broken[3] &= turn % 2 ? 0xff : 0x3fffff;
+    memcpy(held, broken, kept);
+    atoll_code code = {held, kept, "", "", ""};
+    uint32_t size[3];
+    sum += vk_shared_bytes(&code) + vk_lacked(&code, lacked, sizeof lacked);
+    sum += (uint64_t)vk_local_size(&code, "saxpy", size);
+    free(held);
+  }
+  printf("%d\n", sum != 0);
+  return 0;
+}
+"""
+
+
+def test_no_broken_code_is_read_outside_its_bytes(tmp_path: Path) -> None:
+    launcher = driver("vulkan").launcher()
+    assert launcher is not None
+    source, program, kernel = tmp_path / "mutate.c", tmp_path / "mutate", tmp_path / "code.spv"
+    source.write_text(launcher.text + MUTATE)
+    kernel.write_bytes(spirv(tmp_path, LARGE))
+    flags = ["-std=gnu11", "-O1", "-g", "-w", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    command = ["gcc", *flags, f"-I{include_folder()}", str(source), str(core_source()), "-o", str(program)]
+    subprocess.run([*command, "-ldl", "-lpthread", "-lm"], check=True)
+    assert programs.run(program, kernel, env={**os.environ}).strip() == "1"
