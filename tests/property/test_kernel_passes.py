@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import signal
+import statistics
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,11 +24,13 @@ from atoll.ir.passes import PASSES, REWRITES, optimise
 from atoll.ir.passes.rules import Rules
 from atoll.ir.text import canonical, text
 from atoll.ir.verify import verify
+from atoll.kernels.show import target_named
 from atoll.testing.evaluate import ViewValue
 from atoll.testing.program import Program
 from atoll.testing.programs import programs
 from atoll.testing.random_kernels import random_program
 from atoll.testing.shrink import shrink, smaller_modules
+from kernel_text import kernel_from
 from property.kernel_mutants import MUTANTS, Mutant
 
 SAMPLE, WHOLE = 40, 500
@@ -223,3 +227,32 @@ def test_what_once_failed_does_not_fail_again(failure: Path) -> None:
         group=(16, 1, 1),
     )
     assert differs(program, Rules(REWRITES)) is None
+
+
+# --- what they cost -----------------------------------------------------------------------------
+
+SAXPY = """
+@kernel
+def k(a: f32, x: view[f32], y: view[f32], out: view[f32]):
+    i = atoll.global_id(0)
+    if i < out.size:
+        out[i] = a * x[i] + y[i]
+"""
+
+
+@pytest.mark.parametrize("target", ["vulkan", "cuda:sm_90", "opencl", "cpu"])
+def test_the_passes_cost_less_than_the_rest_of_a_small_compile(
+    target: str, tell: Callable[[str], None]
+) -> None:
+    """The rest is front end and emitter; saxpy anew each time, both ways in turn, in time of this thread."""
+    emitter, wanted = target_named(target)
+    times: dict[bool, list[float]] = {False: [], True: []}
+    for turn in range(24):
+        passes, found = bool(turn % 2), kernel_from(SAXPY)
+        begun = time.thread_time()
+        compiled = found.compiled()
+        emitter.emit(compiled.optimised if passes else compiled.module, "k", wanted, (64, 1, 1))
+        times[passes].append(time.thread_time() - begun)
+    plain, passed = (statistics.median(times[passes][4:]) for passes in (False, True))
+    tell(f"{target}: {passed * 1e3:.2f} ms to text, {passed / plain:.2f} of what it takes without the passes")
+    assert passed < 2.5 * plain
