@@ -42,6 +42,14 @@ def test_a_rung_answers_and_names_its_device(project: Path, rung: str, tell: Cal
     assert "llvmpipe" not in device
 
 
+def test_header_and_module_are_the_same_with_and_without_accelerators(project: Path) -> None:
+    with_some, without = sorted(
+        (project / ".atoll/plan").glob("release-*"), key=lambda path: "none" in path.name
+    )
+    for name in ("include/app_kernels.h", "include/app_more.h", "modules/app_kernels.cppm"):
+        assert (with_some / name).read_bytes() == (without / name).read_bytes(), name
+
+
 def lines(path: Path) -> int:
     """Return the lines of a file that hold code."""
     text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -29,21 +30,34 @@ def test_unsigned_against_size_t_is_refused_with_both_declarations(tmp_path: Pat
     assert fault.span.file == "gpu/island.cpp"
 
 
-def test_a_linker_takes_the_drift_without_a_word(tmp_path: Path) -> None:
+def test_a_linker_takes_the_drift_without_a_word_and_the_generator_does_not(tmp_path: Path) -> None:
     """Shows that the fault is real: the same two declarations link clean, and the length is read wrong."""
-    caller = "int app_f(unsigned n, unsigned m);\nint main(void) { return app_f(1u, 2u); }\n"
-    island = "unsigned long long seen;\nint app_f(unsigned long long n) { seen = n; return 0; }\n"
+    caller = """\
+#include <stdio.h>
+int app_count(unsigned n);
+unsigned long long seen;
+__attribute__((noinline)) int pass(unsigned long long n) { return app_count(n); }
+int main(void) { pass(0x700000004ull); printf("%llu\\n", seen); return 0; }
+"""
+    island = "#include <stddef.h>\nextern unsigned long long seen;\n"
+    island += "int app_count(size_t n) { seen = n; return 0; }\n"
     write(tmp_path, {"caller.c": caller, "island.c": island})
+    strict = ("-O2", "-Wall", "-Wextra", "-Werror")
     for name in ("caller", "island"):
-        compiled("gcc", "-Wall", "-Wextra", "-Werror", "-c", f"{name}.c", "-o", f"{name}.o", where=tmp_path)
+        compiled("gcc", *strict, "-c", f"{name}.c", "-o", f"{name}.o", where=tmp_path)
     compiled("gcc", "caller.o", "island.o", "-Wl,--fatal-warnings", "-o", "program", where=tmp_path)
-    assert (tmp_path / "program").exists()
-    marked = "ATOLL_EXPORT_C int app_f({}) {{ return 0; }}"
+    run = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() != "4", "the island reads a length that nobody passed"
+    marked = "ATOLL_EXPORT_C int app_count({} n) {{ return 0; }}"
     roots = [
-        scanned(tmp_path / "cpu", marked.format("unsigned n, unsigned m")),
-        scanned(tmp_path / "gpu", marked.format("unsigned long long n")),
+        scanned(tmp_path / name, marked.format(n)) for name, n in (("cpu", "unsigned"), ("gpu", "size_t"))
     ]
-    assert one(lambda: interface(*roots)).code == "ATL0307"
+    fault = one(lambda: interface(*roots))
+    assert fault.code == "ATL0307"
+    assert fault.notes == (
+        "cpu/island.cpp:1: int app_count(unsigned n)",
+        "gpu/island.cpp:1: int app_count(size_t n)",
+    )
 
 
 @pytest.mark.parametrize(
