@@ -124,7 +124,7 @@ class VecValue(VecOperations):
         self.vec, self.parts = vec, parts
 
     def __getattr__(self, name: str) -> Any:
-        if name not in self.vec.names:
+        if name not in COMPONENTS or name not in self.vec.names:
             raise AttributeError(f"{self.vec} has no component `{name}`")
         return self.parts[self.vec.names.index(name)]
 

@@ -117,6 +117,44 @@ def test_check_races_finds_one_with_both_lines(file: Path) -> None:
     assert f"{file}:15" in " ".join(first["notes"])
 
 
+LANGUAGE = """
+from typing import TypeVar
+import atoll
+from atoll import f32, i32, kernel, ptr, vec, view
+T = TypeVar("T")
+
+@kernel
+def scale(a: T, x: view[T], times: atoll.const[int]):
+    i = atoll.global_id(0)
+    if i < x.size:
+        for _ in range(times):
+            x[i] = x[i] * a
+
+scale.instance(T=f32, times=2)
+scale.instance(T=i32, times=1)
+
+@kernel(debug=True, block=64)
+def sums(v: view[vec[f32, 2]], p: ptr[f32], by: vec[f32, 2]):
+    i = atoll.global_id(0)
+    assert i >= 0
+    v[i] += by * atoll.subgroup_add(p[i])
+"""
+
+
+@pytest.mark.parametrize("device", ["cpu", "vulkan"])
+def test_run_compares_kernels_of_the_whole_language(device: str, tmp_path: Path) -> None:
+    from emitter_kit import device as opened
+
+    with opened(device):
+        path = tmp_path / "language.py"
+        path.write_text(LANGUAGE)
+        done = call("run", path, "--target", device, "--json")
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)["kernels"]
+    assert [row["name"] for row in rows] == ["scale__f32_2", "scale__i32_1", "sums"]
+    assert all(row["differences"] == [] for row in rows)
+
+
 FAULTS = {
     "an index": ("    x[i + 1] = 1.0\n", "ATL0750", ()),
     "shared memory that nobody wrote": (
