@@ -124,8 +124,9 @@ class VecValue(VecOperations):
         self.vec, self.parts = vec, parts
 
     def __getattr__(self, name: str) -> Any:
-        if name not in COMPONENTS or name not in self.vec.names:
-            raise AttributeError(f"{self.vec} has no component `{name}`")
+        # What is copied has no slot filled yet, and is asked for other names.
+        if len(name) != 1 or name not in COMPONENTS[: len(self.parts)]:
+            raise AttributeError(f"a vector has no `{name}` here")
         return self.parts[self.vec.names.index(name)]
 
     def __getitem__(self, index: Any) -> Any:
