@@ -195,17 +195,22 @@ def test_a_compiler_that_hangs_is_stopped_with_all_below_it(tmp_path: Path) -> N
 
 
 def test_a_compiler_that_hangs_is_stopped_at_its_limit(tmp_path: Path) -> None:
-    limit = "[lane.host]\ntime-limit = 1.5\n"
+    limit = "[lane.host]\ntime-limit = 4\n"
     root = write(tmp_path / "p", {**FILES, "atoll.toml": FILES["atoll.toml"] + limit})
     mark = tmp_path / "at-work"
-    found = first(root, wrapped(tmp_path / "bin", f"sleep 600 & echo $! > {mark}; wait"))
-    assert (found.code, found.message) == ("ATL0604", "`host demo src/main.cpp` took too long")
-    assert found.notes[0] == "limit: 1.5 s"
+    with pytest.raises(AtollError) as raised:
+        build(root, wrapped(tmp_path / "bin", f"sleep 600 & echo $! > {mark}; wait"))
+    # On a machine that is busy enough others may pass the limit too.
+    messages = {item.message: item for item in raised.value.diagnostics}
+    found = messages["`host demo src/main.cpp` took too long"]
+    assert found.code == "ATL0604"
+    assert found.notes[0] == "limit: 4 s"
     assert found.hint == (
         "find out what it waits for, or give it longer: `time-limit` of `[lane.NAME]`, in seconds"
     )
     assert _state(int(mark.read_text())) == "Z"
     assert not list(root.glob(".atoll/build/*/host/demo/src/main.cpp.o"))
+    (root / "atoll.toml").write_text(FILES["atoll.toml"])
     assert said(build(root)) == "hello\n"
 
 
