@@ -31,8 +31,9 @@ def place_of(folder: Path, argv: tuple[str, ...], env: dict[str, str]) -> Path |
                 return None
     except OSError:
         return None
-    # A program reaches others by PATH: one that comes or goes changes its folder.
-    folders = [_stamp(Path(name)) for name in env.get("PATH", "").split(os.pathsep) if name]
+    # A program reaches others by PATH and beside itself: one that comes or goes changes its folder.
+    reached = [Path(name) for name in env.get("PATH", "").split(os.pathsep) if name]
+    folders = [_stamp(folder) for folder in (*reached, program.parent)]
     return folder / f"{_digest([argv, sorted(env.items()), _stamp(program), str(program), folders])}.json"
 
 

@@ -22,9 +22,12 @@ def moment(program: Path, tmp_path: Path) -> str:
 
 
 def test_a_program_is_asked_once_until_its_file_or_the_path_changes(tmp_path: Path) -> None:
-    program = Path(shutil.copy("/usr/bin/date", tmp_path / "clock"))
+    (tmp_path / "tools").mkdir()
+    program = Path(shutil.copy("/usr/bin/date", tmp_path / "tools/clock"))
     first = moment(program, tmp_path)
     assert moment(program, tmp_path) == first
+    (tmp_path / "tools/linker").touch()
+    assert moment(program, tmp_path) != first, "another program came beside it"
     shutil.copy("/usr/bin/date", program)
     second = moment(program, tmp_path)
     assert second != first
