@@ -69,16 +69,24 @@ def arguments(entry: Entry) -> tuple[Argument, ...]:
     return tuple(
         _stream(item)
         if item.name == entry.stream
-        else _argument(item, index < entry.domain, item.name in measured)
+        else _argument(item, _over(index, entry.domain), item.name in measured)
         for index, item in enumerate(entry.parameters)
     )
 
 
-def _argument(item: Parameter, grid: bool, measured: bool) -> Argument:
+def _over(index: int, domain: int) -> str:
+    """Return how a caller writes a size of the domain; nothing for what is none."""
+    if index >= domain:
+        return ""
+    return "over" if domain == 1 else f"over[{index}]"
+
+
+def _argument(item: Parameter, grid: str, measured: bool) -> Argument:
     pointer = "RESULT" if item.returned else "ARRAY"
     plain = "GRID" if grid else "LENGTH" if measured else "SCALAR"
     element = item.element or item.ctype.removeprefix("const ")
-    return Argument(item, pointer if item.element else plain, python_safe(item.name), element)
+    name = grid or python_safe(item.name)
+    return Argument(item, pointer if item.element else plain, name, element)
 
 
 def _stream(item: Parameter) -> Argument:

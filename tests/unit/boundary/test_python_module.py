@@ -204,8 +204,8 @@ def test_scalars_and_results_keep_their_values(built: Built) -> None:
         ("k.app_not(1)", "TypeError: app_not: argument `x` must be a bool, not int"),
         ("k.axpy(1, F(1))", "TypeError: app_axpy: `over=` is missing: the number of work-items, 2 of them"),
         ("k.axpy(1, F(1), over=4)", "TypeError: app_axpy: `over=` has 1 dimensions where 2 are taken"),
-        ("k.axpy(1, F(1), over=(2**31, 1))", "OverflowError: app_axpy: argument `domain0` is 2147483648, more than 2147483647"),
-        ("k.axpy(1, F(1), over=(-1, 1))", "OverflowError: app_axpy: argument `domain0` is -1, which does not fit uint32_t"),
+        ("k.axpy(1, F(1), over=(2**31, 1))", "OverflowError: app_axpy: argument `over[0]` is 2147483648, more than 2147483647"),
+        ("k.axpy(1, F(1), over=(-1, 1))", "OverflowError: app_axpy: argument `over[0]` is -1, which does not fit uint32_t"),
         ("k.saxpy(2, F(1), F(1), F(1), over=1)", "TypeError: app_saxpy: there is no argument `over`"),
     ],
 )  # fmt: skip
