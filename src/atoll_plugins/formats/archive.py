@@ -23,7 +23,7 @@ class ArchiveReader:
 
     def recognises(self, blob: Blob) -> bool:
         """Tell by the first eight bytes."""
-        return blob.data[:8] in (MAGIC, THIN)
+        return not blob.kind and blob.data[:8] in (MAGIC, THIN)
 
     def read(self, blob: Blob) -> Iterator[Member | Finding | Fact]:
         """Give every member that is no symbol or name table."""

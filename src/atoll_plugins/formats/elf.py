@@ -32,6 +32,7 @@ HOSTS = {
 DEVICE_SECTIONS = frozenset(
     (".nv_fatbin", "__nv_relfatbin", ".llvm.offloading", ".hip_fatbin", ".hipFatBin", ".atoll.kernels")
 )
+DEVICE_SECTION = "__CLANG_OFFLOAD_BUNDLE__"  # how names of such sections start, each for one target
 # What is searched at once; what tells which byte of a word is rare; how rare it has to be.
 WINDOW, SAMPLE, OFTEN = 1 << 20, 1 << 16, 64
 _MODULE = re.compile(rb"PyInit_([A-Za-z0-9_]{1,200})\0")
@@ -89,7 +90,8 @@ def _facts(elf: Elf, of_vendors: tuple[str, ...]) -> Iterator[Fact]:
 
 def _section(elf: Elf, section: Section, readers: tuple[Reader, ...]) -> Iterator[Member]:
     kind = f"section:{section.name}"
-    if section.name in DEVICE_SECTIONS or _is_taken(kind, readers):
+    known = section.name in DEVICE_SECTIONS or section.name.startswith(DEVICE_SECTION)
+    if known or _is_taken(kind, readers):
         yield Member(Blob(name=f"{elf.name}!{section.name}", data=elf.body(section), kind=kind))
     elif section.loaded and not section.executable and section.size:
         yield from embedded(elf.body(section), f"{elf.name}!{section.name}", readers)

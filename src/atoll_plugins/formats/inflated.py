@@ -6,6 +6,7 @@ import mmap
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from atoll_plugins.formats.parse import bomb, broken
@@ -109,24 +110,46 @@ def _faults() -> tuple[type[Exception], ...]:
 
 
 def _zstd(data: memoryview, name: str) -> Iterator[bytes]:
-    """Give what frames inflate to; a block of 4 bytes may become 128 KiB, so little is fed at once."""
-    import zstandard
-
     at = 0
-    while at < len(data):
-        decoder = zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj()
+    while at < len(data) and any(data[at:]):
+        frame = Frame(data[at:], name)
+        yield from frame.pieces()
+        at += frame.used
+
+
+@dataclass(slots=True)
+class Frame:
+    """One zstd frame at the start of some bytes; `used` is how many it took, once it was inflated.
+
+    A block of 4 bytes may become 128 KiB, so little is fed at once.
+    """
+
+    data: memoryview
+    name: str
+    used: int = 0
+
+    def pieces(self) -> Iterator[bytes]:
+        """Give what it inflates to.
+
+        Raises:
+            UnreadableError: Where it is broken, ends early, or grows past what an honest one does.
+        """
+        import zstandard
+
+        decoder, grown = zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj(), 0
         while not decoder.eof:
-            source = data[at : at + FED]
+            source = self.data[self.used : self.used + FED]
             if not len(source):
-                raise broken(name, "a zstd frame ends early")
+                raise broken(self.name, "a zstd frame ends early")
             try:
-                yield decoder.decompress(source)
+                piece = decoder.decompress(source)
             except zstandard.ZstdError as error:
-                raise broken(name, f"its zstd stream cannot be inflated: {error}") from error
-            at += len(source)
-        at -= len(decoder.unused_data)
-        if not any(data[at:]):
-            return
+                raise broken(self.name, f"its zstd stream cannot be inflated: {error}") from error
+            grown, self.used = grown + len(piece), self.used + len(source)
+            if grown > RATIO_FROM and grown > RATIO_LIMIT * self.used:
+                raise bomb(self.name, self.name, f"{self.used} bytes inflate past {grown}")
+            yield piece
+        self.used -= len(decoder.unused_data)
 
 
 @contextmanager

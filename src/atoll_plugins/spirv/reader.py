@@ -69,7 +69,7 @@ class SpirvReader:
     """Reads SPIR-V modules, alone, embedded by Atoll, or found in constant data."""
 
     name = "spirv"
-    libraries = ("libvulkan.", "libsycl.", "libur_loader.", "libze_loader.")
+    libraries = ("libvulkan.",)
     marks = (Mark(word=MAGIC, form="spirv", step=4, start=_start),)
 
     def recognises(self, blob: Blob) -> bool:
