@@ -39,7 +39,7 @@ def measured(pin: wheels.Pin, program: Path) -> wheels.Pin:
 
 def _check(compared: list[wheels.Compared], files: int, unread: tuple[tuple[str, str], ...]) -> str:
     if not compared:
-        return f"{files} files; no tool of the vendor reads them" if files else "nothing to check"
+        return f"{files} file{'s' * (files > 1)}, not compared" if files else "nothing to check"
     total, same = sum(item.ours for item in compared), sum(item.equal for item in compared)
     said = f"cuobjdump: {same} of {total} entries equal in {len(compared)} libraries"
     wrong = sum(item.theirs - item.equal for item in compared)
@@ -53,7 +53,7 @@ def _check(compared: list[wheels.Compared], files: int, unread: tuple[tuple[str,
 def table(pins: list[wheels.Pin]) -> str:
     """Return the table of the page."""
     rows = ["| wheel | author | measured `accel` | cross-check |", "|---|---|---|---|"]
-    rows += [f"| {pin.requirement} | {pin.author} | `{pin.measured}` | {pin.check} |" for pin in pins]
+    rows += [f"| {pin.title} | {pin.author} | `{pin.measured}` | {pin.check} |" for pin in pins]
     return "\n".join(rows) + "\n"
 
 

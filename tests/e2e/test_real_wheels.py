@@ -32,7 +32,7 @@ def lightly(pin: Pin, whole: bool) -> Pin:
     return pin
 
 
-each_wheel = pytest.mark.parametrize("pin", PINS, ids=lambda pin: str(pin.requirement))
+each_wheel = pytest.mark.parametrize("pin", PINS, ids=lambda pin: str(pin.title))
 
 
 @each_wheel
@@ -50,7 +50,7 @@ def test_the_page_says_what_was_measured() -> None:
     said = {row[0].removeprefix("| "): row[2] for row in rows if len(row) == 4}
     assert len(PINS) >= 12
     for pin in PINS:
-        assert said[pin.requirement] == f"`{pin.measured}`", pin.requirement
+        assert said[pin.title] == f"`{pin.measured}`", pin.title
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def tool(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "pin", [pin for pin in PINS if "cuobjdump" in pin.check], ids=lambda pin: str(pin.requirement)
+    "pin", [pin for pin in PINS if "cuobjdump" in pin.check], ids=lambda pin: str(pin.title)
 )
 def test_every_entry_and_set_equals_what_the_vendors_tool_says(
     pin: Pin, tool: Path, tmp_path: Path, whole: bool, tell: Callable[[str], None]

@@ -34,6 +34,7 @@ class Pin:
         file / sha256: The file that pip fetches.
         author: Whose it is.
         heavy: Whether only whole runs (``--all``) fetch it.
+        platform: Another system's platform tag; empty for Linux.
         measured: What it measures to; ``none`` for no device code.
         check: What the vendor's tool says, for the page.
     """
@@ -43,8 +44,14 @@ class Pin:
     sha256: str
     author: str = ""
     heavy: bool = False
+    platform: str = ""
     measured: str = ""
     check: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the page calls it."""
+        return f"{self.requirement} {self.platform}".rstrip()
 
 
 PLATFORM = "manylinux2014_x86_64.manylinux_2_17_x86_64"
@@ -82,7 +89,8 @@ def fetched(pin: Pin) -> Path:
     if not path.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
-        platforms = [word for name in PLATFORMS for word in ("--platform", f"manylinux{name}_x86_64")]
+        names = [pin.platform] if pin.platform else [f"manylinux{name}_x86_64" for name in PLATFORMS]
+        platforms = [word for name in names for word in ("--platform", name)]
         command = [*pip, "--python-version", "3.11", *platforms, "--dest", str(CACHE), pin.requirement]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if not path.exists():
