@@ -66,6 +66,21 @@ class OpenView:
     rank: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class OpenVec:
+    """The annotation ``vec[T, 3]`` of a type variable."""
+
+    variable: Any
+    size: int
+
+
+def variable_of(annotation: Any) -> Any:
+    """Return the type variable of an annotation that is or holds one, or None."""
+    while isinstance(annotation, OpenView | OpenVec):
+        annotation = annotation.variable
+    return annotation if is_variable(annotation) else None
+
+
 def is_variable(annotation: object) -> bool:
     """Tell whether an annotation is a type variable."""
     return type(annotation).__name__ == "TypeVar" and type(annotation).__module__ == "typing"
@@ -81,7 +96,7 @@ def openings(function: types.FunctionType) -> dict[str, object]:
     for name, annotation in annotations.items():
         if isinstance(annotation, str):
             annotation = _evaluated(function, annotation)
-        if name != "return" and (is_variable(annotation) or isinstance(annotation, OpenView | ConstType)):
+        if name != "return" and (variable_of(annotation) or isinstance(annotation, ConstType)):
             found[name] = annotation
     return found
 
@@ -241,8 +256,7 @@ class OpenLaunch:
 
 
 def _variable(annotation: object) -> str:
-    found: Any = annotation.variable if isinstance(annotation, OpenView) else annotation
-    return str(found.__name__)
+    return str(variable_of(annotation).__name__)
 
 
 def _unfit(name: str, value: object, kind: ConstType | None) -> str | None:

@@ -476,7 +476,7 @@ else:
         """The annotation of an array argument: ``view[f32]`` or, of two dimensions, ``view[f32, 2]``."""
 
         def __class_getitem__(cls, key: Any) -> Any:
-            from atoll.kernels.generics import OpenView, is_variable
+            from atoll.kernels.generics import OpenView, variable_of
             from atoll.kernels.vectors import MAX_RANK as MAX_VEC_RANK
             from atoll.kernels.vectors import VecType, VecView
 
@@ -487,7 +487,7 @@ else:
             kind = struct_of(element)
             if isinstance(kind, VecType) and rank in range(1, MAX_VEC_RANK + 1):
                 return VecView(kind, rank)
-            if is_variable(element) and rank in (1, 2, 3, 4):
+            if variable_of(element) is not None and rank in (1, 2, 3, 4):
                 return OpenView(element, rank)
             if kind is not None and rank in (1, 2, 3, 4):
                 return StructView(kind, rank)

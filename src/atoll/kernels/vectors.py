@@ -188,5 +188,11 @@ else:
     class vec:  # noqa: N801
         """The type of a small vector: ``v = vec[f32, 4](0.0)``, ``v.x``, ``v[3]``, ``v * 2.0``."""
 
-        def __class_getitem__(cls, key: Any) -> VecType:
+        def __class_getitem__(cls, key: Any) -> Any:
+            from atoll.kernels.generics import OpenVec, is_variable
+
+            if isinstance(key, tuple) and len(key) == 2 and is_variable(key[0]):
+                (size,) = get_args(key[1]) or (key[1],)
+                if size in (2, 3, 4):
+                    return OpenVec(key[0], size)
             return vec_type(key)

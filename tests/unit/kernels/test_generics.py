@@ -203,3 +203,31 @@ def test_annotations_may_be_strings_in_a_generic_kernel_too() -> None:
     out = np.zeros(2, np.int32)
     found.over(2, device="cpu")(3, np.ones(2, np.int32), out, 2)
     assert out.tolist() == [6, 6]
+
+
+VECTORS = """
+from typing import TypeVar
+T = TypeVar("T")
+V = TypeVar("V")
+
+@device
+def dot(a: vec[T, 3], b: vec[T, 3]) -> T:
+    p = a * b
+    return p.x + p.y + p.z
+
+@device
+def twice(v: V) -> V:
+    return v + v
+
+@kernel
+def k(x: view[vec[T, 3]], by: vec[T, 3], out: view[T]):
+    i = atoll.global_id(0)
+    out[i] = dot(twice(x[i]), by) + twice(T(1))
+"""
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64])
+def test_vectors_are_generic_too(kind: Any) -> None:
+    x = np.arange(6).reshape(2, 3).astype(kind)
+    for answer in run(kernel_from(VECTORS), 2, x, (1, 2, 3), np.zeros(2, kind)):
+        assert answer == [2 * (0 + 2 + 6) + 2, 2 * (3 + 8 + 15) + 2]

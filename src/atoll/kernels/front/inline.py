@@ -33,12 +33,12 @@ from atoll.kernels.front.values import (
     Weak,
     described,
 )
-from atoll.kernels.generics import ConstType, OpenView, is_variable
+from atoll.kernels.generics import ConstType, variable_of
 from atoll.kernels.pointers import PointerType
 from atoll.kernels.scalars import CLASSES
 from atoll.kernels.source import Function, find
 from atoll.kernels.structs import StructType, StructView
-from atoll.kernels.vectors import VecView
+from atoll.kernels.vectors import VecType, VecView
 
 
 def inline(state: State, node: ast.Call, device: DeviceFunction) -> Value | None:
@@ -141,9 +141,9 @@ def _bindings(
         if is_constant(annotation):
             found[name] = _constant(state, name, annotation, value, given[name])
             continue
-        variable = annotation.variable if isinstance(annotation, OpenView) else annotation
-        if is_variable(variable):
-            kind = _kind(value)
+        variable = variable_of(annotation)
+        if variable is not None:
+            kind = _kind(value, inside=annotation is not variable)
             if kind is None:
                 raise state.error(
                     "ATL0713", f"`{variable.__name__}` cannot be {described(value)}", given[name]
@@ -166,8 +166,8 @@ def _constant(state: State, name: str, annotation: Any, value: Value, node: ast.
     raise state.error("ATL0713", message, node)
 
 
-def _kind(value: Value) -> Any:
-    """Return the class of a value's type, or of an array's elements."""
+def _kind(value: Value, *, inside: bool = True) -> Any:
+    """Return the class of a value's type, or of an array's elements; `inside` vectors, of a component."""
     if isinstance(value, Weak):
         return CLASSES[default_type(value).name]
     if isinstance(value, ViewValue):
@@ -176,6 +176,8 @@ def _kind(value: Value) -> Any:
         return _kind(value.array)
     if isinstance(value, SharedValue):
         return CLASSES[value.element.name]
+    if isinstance(value, StructValue | StructArray) and isinstance(value.struct, VecType):
+        return CLASSES[value.struct.element.name] if inside else value.struct
     if isinstance(value, StructValue | StructArray):
         return value.struct.make
     return CLASSES[value.type.name] if isinstance(value, EXPRESSIONS) else None

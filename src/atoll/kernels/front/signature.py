@@ -14,12 +14,12 @@ from typing import Any, get_origin
 from atoll.diagnostics import Diagnostic
 from atoll.errors import AtollError, CompileError
 from atoll.ir import Scalar, View, is_reserved
-from atoll.kernels.generics import ConstType, OpenView, is_variable
+from atoll.kernels.generics import ConstType, OpenVec, OpenView, is_variable
 from atoll.kernels.pointers import PointerType, ptr
 from atoll.kernels.scalars import Typed, view
 from atoll.kernels.source import Function
 from atoll.kernels.structs import StructType, StructView, struct_of
-from atoll.kernels.vectors import VecView
+from atoll.kernels.vectors import VecView, vec_type
 
 #: `view` as what it is at run time.
 _views: Any = view
@@ -98,8 +98,11 @@ def is_callable(annotation: Any) -> bool:
 
 def bound(annotation: Any, bindings: Mapping[str, Any]) -> Any:
     """Return an annotation with its type variables bound."""
-    if isinstance(annotation, OpenView):
+    if isinstance(annotation, OpenVec):
         element = bindings.get(annotation.variable.__name__)
+        return None if element is None else vec_type((element, annotation.size))
+    if isinstance(annotation, OpenView):
+        element = bound(annotation.variable, bindings)
         if element is None:
             return None
         return _views[element, annotation.rank] if annotation.rank else _pointers[element]
