@@ -13,6 +13,7 @@ import datetime
 import json
 import os
 import platform
+import resource
 import shutil
 import statistics
 import subprocess
@@ -89,7 +90,7 @@ def run(command: Sequence[str], where: Path, edges: Callable[[str], int], *, mem
         SystemExit: Where it fails.
     """
     environment = {"PATH": PATH, "HOME": str(Path.home()), "LC_ALL": "C.UTF-8"}
-    before, begin = os.times(), time.perf_counter()
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     with subprocess.Popen(
         [str(word) for word in command],
         cwd=where,
@@ -100,10 +101,10 @@ def run(command: Sequence[str], where: Path, edges: Callable[[str], int], *, mem
     ) as process:
         peak = _Peak(process.pid) if memory else None
         output = process.communicate()[0]
-    wall, after = time.perf_counter() - begin, os.times()
+    wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     if process.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))} ended with {process.returncode}\n{output[-4000:]}")
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return Cost(wall, cpu, peak.stop() if peak else 0, edges(output))
 
 
@@ -243,6 +244,7 @@ def report(sides: Sequence[Side], tree: Tree, python: Sequence[Cost], arguments:
         row("full, wall", *both(sides, "full", "wall"), 1.03, "s"),
         row("full, CPU", *both(sides, "full", "cpu"), 1.03, "s"),
         row("no-op, whole", *both(sides, "no-op", "wall"), 1.3, "s"),
+        row("no-op, CPU", *both(sides, "no-op", "cpu"), 1.3, "s"),
         row(
             "no-op, beyond a bare Python",
             [
@@ -257,6 +259,7 @@ def report(sides: Sequence[Side], tree: Tree, python: Sequence[Cost], arguments:
     for what, shown in (("header", "one C++ header"), ("include", "one shader include")):
         rows.append(row(f"{shown}, edges", *both(sides, what, "edges"), 1.0, ""))
         rows.append(row(f"{shown}, wall", *both(sides, what, "wall"), None, "s"))
+        rows.append(row(f"{shown}, CPU", *both(sides, what, "cpu"), None, "s"))
     mine, theirs = ([cost.memory / 2**20 for cost in side.costs["full"]] for side in sides)
     rows.append(row("full, peak memory of all processes", mine, theirs, None, "MiB"))
     return "\n".join([*heading(sides, tree, bare, arguments, cmake), *rows, ""])
