@@ -111,6 +111,10 @@ def test_build_makes_the_sdist_and_from_it_a_wheel_whose_bytes_are_the_same_each
         assert {item.mtime for item in archive.getmembers()} == {315532800}
     with zipfile.ZipFile(wheel) as archive:
         head = archive.read("mypkg-0.1.0.dist-info/METADATA").decode()
+    with tarfile.open(source) as archive:
+        told = archive.extractfile("mypkg-0.1.0/PKG-INFO")
+        assert told is not None
+        assert told.read().decode() == head, "the sdist says of itself what its wheel does"
     assert "License-Expression: Apache-2.0\nLicense-File: LICENSE\nRequires-Python: >=3.11\n" in head
 
 
