@@ -178,6 +178,17 @@ def test_an_array_in_place_is_not_read_ahead(bench: Bench, torch: Any) -> None:
     assert ".nc" not in bench.image()
 
 
+def test_a_launch_prepared_for_arrays_apart_takes_one_in_place_anew(bench: Bench, torch: Any) -> None:
+    bench.runs(PLAIN)
+    x, y, out = floats(100), floats(100), floats(100)
+    for _ in range(2):
+        bench.launch(100, 2.0, Tensor(x), Tensor(y), Tensor(out))
+    assert ".nc" in bench.image()
+    bench.launch(100, 2.0, Tensor(x), Tensor(y), Tensor(y))
+    assert ".nc" not in bench.image()
+    assert np.array_equal(y, 3 * np.arange(100, dtype=np.float32))
+
+
 def test_a_domain_that_four_does_not_divide_is_launched_one_by_one(bench: Bench, torch: Any) -> None:
     bench.runs(Promises(plain=True, apart=True))
     x, y, out = floats(99), floats(99), floats(99)

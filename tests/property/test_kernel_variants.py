@@ -118,6 +118,26 @@ def test_a_loop_near_the_end_of_its_type_ends() -> None:
     assert sum(isinstance(stmt, n.Loop) for stmt in statements(module.kernels[0].body)) == 2
 
 
+def test_a_loop_of_any_count_turns_as_often() -> None:
+    from kernel_text import kernel_from
+
+    kernel = kernel_from(
+        "@kernel\ndef k(x: view[f32], out: view[f32]):\n"
+        "    total = f32(0)\n    for c in range(1, x.size, 3):\n        total = total * 2.0 + x[c]\n"
+        "    out[0] = total\n"
+    )
+    before = kernel.compiled().optimised
+    after = unroll(before)
+    assert after != before
+    for size in range(40):
+        found = []
+        for module in (before, after):
+            x, out = ViewValue([float(n) for n in range(size)], (size,), (1,)), ViewValue([0.0], (1,), (1,))
+            evaluate(module.kernel("k"), {"x": x, "out": out}, (1, 1, 1), (1, 1, 1), None)
+            found.append(out.data[0])
+        assert found[0] == found[1], size
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -100,16 +100,17 @@ def opened_device(name: str) -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", ["interpreter", "cpu", "vulkan", "opencl"])
 def test_overlap_means_the_same_on_every_device(name: str) -> None:
-    # Each work-item reads and writes its own element of one memory, through two arrays that lie apart by two.
+    # Each work-item writes its own element and reads it through another array, two elements before.
     kernel = kernel_from(
-        "@kernel\ndef k(x: view[f32], out: view[f32]):\n"
-        "    i = atoll.global_id(0)\n    out[i] = x[i + 2] + 1.0\n"
+        "@kernel\ndef k(x: view[f32], out: view[f32], seen: view[f32]):\n"
+        "    i = atoll.global_id(0)\n    out[i] = x[i + 2] + 1.0\n    seen[i] = x[i + 2]\n"
     )
     with opened_device(name) as opened:
         for wait in (True, False, True):
-            whole = np.arange(10, dtype=np.float32)
-            kernel.over(6, device=opened, wait=wait)(whole[:8], whole[2:]).wait()
+            whole, seen = np.arange(10, dtype=np.float32), np.zeros(6, np.float32)
+            kernel.over(6, device=opened, wait=wait)(whole[:8], whole[2:], seen).wait()
             assert whole.tolist() == [0, 1, 3, 4, 5, 6, 7, 8, 8, 9]
+            assert seen.tolist() == [3, 4, 5, 6, 7, 8]
 
 
 @pytest.mark.parametrize("name", ["interpreter", "cpu", "vulkan", "opencl"])
