@@ -1,4 +1,4 @@
-"""How do the packaging standards name what an entry runs on? Properties, stated by the lane of its backend."""
+"""How do packaging standards name what an entry runs on? Properties, stated by the lane of its backend."""
 
 from __future__ import annotations
 

@@ -108,7 +108,8 @@ def _offload() -> Iterator[tuple[str, bytes]]:
     for count in WIDE:
         yield f"bundle-entries-{count:x}.hipfb", BUNDLE[:24] + struct.pack("<Q", count) + BUNDLE[32:]
     yield "bundle-of-itself.hipfb", bundle({"hipv4-amdgcn-amd-amdhsa--gfx942": BUNDLE})
-    yield "bundle-escape-in-target.hipfb", bundle({"hipv4-amdgcn-amd-amdhsa--gfx\x1b]0;title\x07": b"\x7fELF"})
+    target = "hipv4-amdgcn-amd-amdhsa--gfx\x1b]0;title\x07"
+    yield "bundle-escape-in-target.hipfb", bundle({target: b"\x7fELF"})
     for version in (1, 2, 3):
         yield f"bundle-bomb-{version}.hipfb", compressed(bytes(70 << 20), version=version)
         yield f"bundle-states-less-{version}.hipfb", compressed(BUNDLE, version=version, size=3)

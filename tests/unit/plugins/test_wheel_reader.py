@@ -13,9 +13,9 @@ from atoll.errors import UnreadableError
 from atoll.plugin import Member, Reader
 from atoll.testing.readers import READER_CHECKS, ReaderCheck
 from atoll_plugins.formats.elf import ElfReader
+from atoll_plugins.formats.inflated import IN_MEMORY
 from atoll_plugins.spirv.reader import SpirvReader
 from atoll_plugins.wheel import zip_file
-from atoll_plugins.formats.inflated import IN_MEMORY
 from atoll_plugins.wheel.reader import WheelReader
 from unit.packaging.binaries import blob, elf, read, spirv, zipped
 
