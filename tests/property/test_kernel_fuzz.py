@@ -91,7 +91,7 @@ def test_random_kernels_agree_with_the_oracle_bit_for_bit(
     assert len(hung) <= len(chosen) / 20, hung
 
 
-@pytest.mark.parametrize("failure", sorted(FAILURES.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("failure", sorted(FAILURES.glob("*.kernel")), ids=lambda path: path.stem)
 def test_what_once_failed_does_not_fail_again(court: Court, failure: Path) -> None:
     assert court.judge(failure.read_text(encoding="utf-8"), 1) == Verdict()
 
