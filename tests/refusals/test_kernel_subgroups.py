@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from atoll.errors import AtollError
 from kernel_text import kernel_from, refusal, refused
 
 HEAD = "@kernel(block=64)\ndef k(x: view[i32], out: view[i32], n: i32):\n    l = atoll.lane_id()\n"
@@ -49,13 +46,3 @@ def test_a_vote_takes_a_bool() -> None:
 def test_a_fence_has_a_known_scope() -> None:
     found = refused('atoll.fence(scope="world")', "ATL0725", '"world"')
     assert found.notes == ("scopes: sub_group, work_group, device",)
-
-
-@pytest.mark.parametrize("target", ["cuda:sm_90"])
-def test_a_group_that_is_not_full_of_sub_groups_is_refused(target: str) -> None:
-    text = HEAD.replace("64", "48") + "    out[l] = atoll.subgroup_add(n)\n"
-    with pytest.raises(AtollError) as caught:
-        kernel_from(text).show(target)
-    found = caught.value.diagnostics[0]
-    assert found.code == "ATL0782"
-    assert found.notes[1] == "reason: (48, 1, 1) is not whole sub-groups of 32 work-items"

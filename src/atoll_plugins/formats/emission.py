@@ -29,6 +29,8 @@ def lacks_nothing(_node: Node) -> str | None:
 
 
 NO_GROUP: Group = (0, 0, 0)
+#: The widest sub-group of a device that says its width at run time only.
+WIDEST = 64
 #: The most work-items of a group that any emitter accepts.
 MOST_ITEMS = 1024
 
@@ -69,8 +71,8 @@ def prepare(
         group: The size asked for, or zeros.
         fixed: Whether the target needs the size for every kernel, not only for one with a barrier.
         lacks: What the target lacks.
-        subgroups: The size of a sub-group that a group has to be full of; 1 where the device says it at
-            run time. None where the target has no sub-groups, and they are emulated.
+        subgroups: What the size of a group is a multiple of where its sub-groups are full; in any other
+            group they are emulated. None where the target has no sub-groups.
         links: Whether what is emitted is linked later, so that it may call what others define.
 
     Raises:
@@ -88,13 +90,12 @@ def prepare(
     reason = _group_fault(kernel, group, size, needed=fixed or waits)
     if reason:
         faults.append(_group_diagnostic(kernel, target, reason))
-    if not reason and subgroups and has_subgroups(kernel) and size[0] * size[1] * size[2] % subgroups:
-        faults.append(_not_full(kernel, target, size, subgroups))
     if faults:
         raise CompileError(*faults)
     used = size if fixed or waits else NO_GROUP
     found = layout(kernel, used)
-    if subgroups is None and has_subgroups(kernel):
+    full = subgroups is not None and size[0] * size[1] * size[2] % subgroups == 0
+    if not full and has_subgroups(kernel):
         kernel = emulated(kernel, size)
         found = replace(found, shared_bytes=layout(kernel, used).shared_bytes)
     return Job(kernel=kernel, target=target, layout=found, group=used, waits=waits)
@@ -145,16 +146,6 @@ def _unlinked(item: Extern, target: Target) -> Diagnostic:
         span=item.span,
         notes=(f"target: {target}", f"`{item.name}` is defined by: {item.link}"),
         hint="leave this target out, or write a function marked with `@atoll.device`",
-    )
-
-
-def _not_full(kernel: Kernel, target: Target, size: Group, subgroups: int) -> Diagnostic:
-    return Diagnostic(
-        code="ATL0782",
-        message=f"no code for `{kernel.name}` without a usable work-group size",
-        span=kernel.span,
-        notes=(f"target: {target}", f"reason: {size} is not whole sub-groups of {subgroups} work-items"),
-        hint=f"state a multiple of {subgroups} in the launch contract: `@kernel(block=256)`",
     )
 
 

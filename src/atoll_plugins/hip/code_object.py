@@ -16,7 +16,7 @@ from atoll.errors import CompileError
 from atoll.ir import Module
 from atoll.plugin import Emitted, Target
 from atoll.plugin.tools import find_program, programs_like
-from atoll_plugins.formats.emission import Group, cannot_emit, prepare
+from atoll_plugins.formats.emission import WIDEST, Group, cannot_emit, prepare
 from atoll_plugins.hip.emitter import HipEmitter
 from atoll_plugins.hip.llvmprinter import AmdFunction, lacks_maths
 from atoll_plugins.llvm.compiler import LlvmError, installed, object_file
@@ -51,7 +51,7 @@ class CodeObjectEmitter:
         """Return one kernel as a relocatable object."""
         if target.arch not in ARCHS:
             raise cannot_emit(str(target), ", ".join(ARCHS))
-        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_maths, subgroups=1)
+        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_maths, subgroups=WIDEST)
         if installed() is None:
             raise CompileError(_no_llvm(target))
         try:

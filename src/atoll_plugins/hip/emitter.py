@@ -5,7 +5,7 @@ from __future__ import annotations
 from atoll.accel import Entry
 from atoll.ir import Module
 from atoll.plugin import Emitted, Target
-from atoll_plugins.formats.emission import Group, lacks_nothing, prepare
+from atoll_plugins.formats.emission import WIDEST, Group, lacks_nothing, prepare
 from atoll_plugins.hip.printer import HipPrinter
 
 DEFAULT_ARCH = "gfx942"
@@ -33,7 +33,7 @@ class HipEmitter:
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as HIP C++."""
         job = prepare(
-            module, kernel, target, group, fixed=False, lacks=lacks_nothing, subgroups=1, links=True
+            module, kernel, target, group, fixed=False, lacks=lacks_nothing, subgroups=WIDEST, links=True
         )
         return Emitted(
             target=target,

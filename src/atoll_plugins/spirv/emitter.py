@@ -9,7 +9,7 @@ from atoll.artifact import Fact
 from atoll.ir import F64, Module, nodes
 from atoll.ir.ops import Math
 from atoll.plugin import Emitted, Target
-from atoll_plugins.formats.emission import Group, Job, Node, cannot_emit, prepare
+from atoll_plugins.formats.emission import WIDEST, Group, Job, Node, cannot_emit, prepare
 from atoll_plugins.formats.vulkan_rules import SPIRV_OF_VULKAN
 from atoll_plugins.spirv.assembler import Assembler
 from atoll_plugins.spirv.disassembler import disassemble
@@ -41,7 +41,7 @@ class SpirvEmitter:
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as a SPIR-V module."""
         version = _version(target)
-        job = prepare(module, kernel, target, group, fixed=True, lacks=_lacks, subgroups=1)
+        job = prepare(module, kernel, target, group, fixed=True, lacks=_lacks, subgroups=WIDEST)
         assembler = Assembler(version)
         Function(job, assembler).write()
         names = [capability.name for capability in assembler.capabilities]

@@ -6,7 +6,7 @@ from atoll.accel import Entry
 from atoll.artifact import Fact
 from atoll.ir import Module
 from atoll.plugin import Emitted, Target
-from atoll_plugins.formats.emission import Group, lacks_nothing, prepare
+from atoll_plugins.formats.emission import WIDEST, Group, lacks_nothing, prepare
 from atoll_plugins.sycl.printer import SyclPrinter, needs_aspects
 
 
@@ -30,7 +30,7 @@ class SyclEmitter:
 
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as SYCL."""
-        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing, subgroups=1)
+        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing, subgroups=WIDEST)
         printer = SyclPrinter(job)
         text = printer.text()
         return Emitted(

@@ -187,3 +187,34 @@ def test_the_program_of_every_emitter_finds_every_operation_right() -> None:
     assert isinstance(out, ViewValue)
     values = [int(value) - 2 * int(x) for value, x in zip(out.data, given.data, strict=True)]
     assert {value // 1000000 for value in values} == {1023}  # one bit for each of ten questions
+
+
+@pytest.mark.parametrize(
+    ("target", "stage", "word", "block"),
+    [
+        ("cuda:sm_90", "ptx", "redux.sync", 32),
+        ("cuda:sm_90", "cuda-cpp", "__shfl_", 32),
+        ("hip:gfx942", "hip-cpp", "ds_bpermute", 64),
+        ("sycl", "sycl-cpp", "reduce_over_group", 64),
+        ("vulkan", "disassembly", "OpGroupNonUniform", 64),
+    ],
+)
+def test_a_group_that_is_not_full_of_sub_groups_takes_shared_memory(
+    target: str, stage: str, word: str, block: int
+) -> None:
+    for size, native in ((block, True), (48, False)):
+        text = SCANS.replace("block=16", f"block={size}")
+        found = kernel_from(text.replace("(x[i])\n", "(x[i]) + atoll.subgroup_add(x[i])\n", 1))
+        shown = found.show(target, stage=None if stage == "disassembly" else stage)
+        assert (word in (shown.decode() if isinstance(shown, bytes) else shown)) is native
+
+
+@pytest.mark.parametrize("backend", ["vulkan", "opencl", "cpu"])
+def test_a_group_of_any_size_sums_its_lanes(backend: str) -> None:
+    found = kernel_from(SCANS.replace("block=16", "block=12"))
+    x = np.arange(1, 25, dtype=np.int32)
+    before, upto, size = np.zeros(24, np.int32), np.zeros(24, np.float32), np.zeros(24, np.int32)
+    with device(backend) as opened:
+        found.over(24, device=opened)(x, before, upto, size)
+    assert size.tolist() == [4] * 24
+    assert upto.tolist() == x.reshape(-1, 4).cumsum(axis=1).reshape(-1).tolist()
