@@ -160,7 +160,7 @@ FAULTS = {
     "shared memory that nobody wrote": (
         "    tile = atoll.shared(f32, 64)\n    x[i] = tile[atoll.local_id(0)]\n",
         "ATL0753",
-        (),
+        ("`tile` is made at ", ":8"),
     ),
     "a barrier that some miss": (
         "    if i % 2 == 0:\n        atoll.barrier()\n    else:\n        atoll.barrier()\n",
@@ -291,3 +291,17 @@ def test_what_the_test_kernels_need_is_found_without_a_device(name: str, target:
     folder = Path(__file__).parents[3] / "examples/kernels"
     done = call("check", folder / f"{name}.py", "--target", target)
     assert done.exit_code == 0, done.stderr
+
+
+def test_kir_is_shown_before_and_after_the_passes_and_without_one(tmp_path: Path) -> None:
+    path = tmp_path / "k.py"
+    path.write_text(FILE.replace("x[i] * 2.0", "x[i // 4] * 2.0"))
+    name = f"{path}:double"
+    before, after = call("show", name), call("show", name, "--stage", "kir-optimised")
+    assert "div_floor" in before.stdout
+    assert "div_floor" not in after.stdout
+    assert "shr" in after.stdout
+    without = call("show", name, "--stage", "kir-optimised", "--without", "divide")
+    assert "div_floor" in without.stdout
+    assert "atoll_div_floor" in call("show", name, "--target", "opencl", "--without", "divide").stdout
+    assert "atoll_div_floor" not in call("show", name, "--target", "opencl").stdout

@@ -7,13 +7,10 @@ import re
 import pytest
 
 from atoll.diagnostics import Span
-from atoll.errors import CompileError
 from atoll.ir import Kernel, LocalVariable, Module, Parameter, View, ops
 from atoll.ir import nodes as n
 from atoll.ir.parse import parse
 from atoll.ir.passes import PASSES, REWRITES, manager, optimise
-from atoll.ir.passes.rules import Rules
-from atoll.ir.passes.ssa import Graph
 from atoll.ir.text import text
 from atoll.ir.types import F32, I32, I64
 from atoll.ir.verify import verify
@@ -269,21 +266,6 @@ def test_every_statement_and_expression_keeps_a_place_in_the_source() -> None:
 
 
 # --- the manager -------------------------------------------------------------------------------
-
-
-def test_a_pass_that_spoils_a_graph_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def spoil(graph: Graph, _: Rules) -> None:
-        graph.body.items.reverse()
-
-    monkeypatch.setattr(manager, "PASSES", {"fold": PASSES["fold"], "spoil": spoil})
-    with pytest.raises(CompileError) as caught:
-        optimised("local a: i32\n%a = mul_wrap($n, $n)\nout[i64:0] = mul_wrap(%a, %a)")
-    (found,) = caught.value.diagnostics
-    assert (found.code, found.message) == (
-        "ATL0705",
-        "the pass `spoil` spoils the kernel `k`: a value of type i64 is used before it is given",
-    )
-    assert found.hint == "please report the kernel"
 
 
 def test_a_pass_or_a_rewrite_is_left_out_by_name() -> None:
