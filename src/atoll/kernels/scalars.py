@@ -26,9 +26,9 @@ Number: TypeAlias = bool | int | float
 class Fault(Exception):  # noqa: N818 - an internal signal that the oracle turns into an error
     """Something Python cannot do with these values; the oracle adds the place."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, *notes: str) -> None:
         super().__init__(message)
-        self.code, self.message = code, message
+        self.code, self.message, self.notes = code, message, notes
 
 
 class _Checking:

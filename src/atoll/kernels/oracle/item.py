@@ -138,6 +138,7 @@ class Item:
             names = self.names.get(sites[0] if sites else ("", 0), ())
             name = names[number % len(names)] if names else "shared array"
             found = self.group.shared[sites, number] = OracleShared(name, element, sizes)
+            found.made = sites[0] if sites else None
         return found
 
     def atomic(self, op: ops.AtomicOp, array: Any, index: Any, value: Any, expected: Any = None) -> Typed:

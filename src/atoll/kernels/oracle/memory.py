@@ -94,6 +94,12 @@ class OracleArray:
     sizes: tuple[int, ...]
     #: Whether no other work-item sees it.
     private = False
+    #: Where the kernel makes it, where it does.
+    made: Site | None = None
+
+    def where(self) -> tuple[str, ...]:
+        """Return a note that says where it is made."""
+        return () if self.made is None else (f"`{self.name}` is made at {self.made[0]}:{self.made[1]}",)
 
     @property
     def size(self) -> Typed:
@@ -138,7 +144,8 @@ class OracleArray:
             if not 0 <= value < size:
                 shown = ", ".join(str(int(item)) for item in parts)
                 sizes = " x ".join(map(str, self.sizes))
-                raise Fault("ATL0750", f"`{self.name}[{shown}]` is out of bounds: it has {sizes} elements")
+                message = f"`{self.name}[{shown}]` is out of bounds: it has {sizes} elements"
+                raise Fault("ATL0750", message, *self.where())
             found.append(value)
         return tuple(found)
 
@@ -240,7 +247,7 @@ class OracleShared(OracleArray):
         value = self.values.get(index)
         if value is None:
             shown = ", ".join(map(str, index))
-            raise Fault("ATL0753", f"`{self.name}[{shown}]` is read before it is written")
+            raise Fault("ATL0753", f"`{self.name}[{shown}]` is read before it is written", *self.where())
         return value
 
     def write(self, index: tuple[int, ...], value: Any) -> None:

@@ -219,7 +219,10 @@ def with_places(body: Callable[..., Any], arguments: tuple[Any, ...], item: Item
                 code=fault.code,
                 message=str(fault),
                 span=line_span(_where(fault, item)),
-                notes=(f"work-item {item.shown(item.global_ids)}, group {item.shown(item.group.ids)}",),
+                notes=(
+                    f"work-item {item.shown(item.global_ids)}, group {item.shown(item.group.ids)}",
+                    *fault.notes,
+                ),
             )
         ) from found
 
