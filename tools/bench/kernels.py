@@ -107,7 +107,8 @@ def saxpy(a: ti.f32, x: ti.types.ndarray(), y: ti.types.ndarray(), out: ti.types
 
 _WARP = """
 wp.config.quiet = True
-wp.config.kernel_cache_dir = "./warp-cache"
+import os
+wp.config.kernel_cache_dir = f"./warp-cache-{os.getpid()}"  # cold in every process, as the others are
 wp.init()
 import peer_warp
 arrays = [wp.array(item, dtype=wp.float32, device="cpu") for item in (x, y, out)]
