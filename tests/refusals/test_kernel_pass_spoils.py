@@ -8,7 +8,7 @@ from atoll.errors import CompileError
 from atoll.ir.parse import parse
 from atoll.ir.passes import PASSES, manager, optimise
 from atoll.ir.passes.rules import Rules
-from atoll.ir.passes.ssa import Graph
+from atoll.ir.passes.ssa import Flow
 from atoll.ir.verify import verify
 
 SOURCE = """kir 1
@@ -25,8 +25,8 @@ error[ATL0705]: the pass `spoil` spoils the kernel `k`: a value of type i64 is u
 
 
 def test_the_pass_and_the_kernel_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def spoil(graph: Graph, _: Rules) -> None:
-        graph.body.items.reverse()
+    def spoil(flow: Flow, _: Rules) -> None:
+        flow.body.items.reverse()
 
     monkeypatch.setattr(manager, "PASSES", {"fold": PASSES["fold"], "spoil": spoil})
     with pytest.raises(CompileError) as caught:

@@ -1,7 +1,7 @@
-"""Is this graph sound? Every value is given before it is used, what blocks hand on fits where they go.
+"""Is this flow sound? Every value is given before it is used, what blocks hand on fits where they go.
 
 The manager asks after every pass. What a node may hold (types of operands, depth, barriers) is asked once
-more of the statements that a graph becomes, by :mod:`atoll.ir.verify`.
+more of the statements that a flow becomes, by :mod:`atoll.ir.verify`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from atoll.ir.passes.ssa import (
     Cycle,
     Do,
     End,
-    Graph,
+    Flow,
     Item,
     Op,
     Undefined,
@@ -28,16 +28,16 @@ from atoll.ir.types import BOOL
 
 
 class UnsoundError(Exception):
-    """A pass made a graph that means nothing."""
+    """A pass made a flow that means nothing."""
 
 
-def check(graph: Graph) -> None:
-    """Return where a graph is sound.
+def check(flow: Flow) -> None:
+    """Return where a flow is sound.
 
     Raises:
         UnsoundError: Saying the first thing that is wrong.
     """
-    _Check().block(graph.body, set(), None)
+    _Check().block(flow.body, set(), None)
 
 
 @dataclass(slots=True)

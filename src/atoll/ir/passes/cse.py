@@ -19,7 +19,7 @@ from atoll.ir.passes.ssa import (
     Branch,
     Cycle,
     Do,
-    Graph,
+    Flow,
     Item,
     Op,
     Value,
@@ -34,9 +34,9 @@ VIEWS = ""
 _Key = tuple[Any, ...]
 
 
-def cse(graph: Graph, rules: Rules) -> None:
+def cse(flow: Flow, rules: Rules) -> None:
     """Compute once what is computed twice."""
-    _Cse(rules, *own_memory(graph.kernel)).block(graph.body, {}, {})
+    _Cse(rules, *own_memory(flow.kernel)).block(flow.body, {}, {})
 
 
 def own_memory(kernel: Kernel) -> tuple[frozenset[str], frozenset[str]]:

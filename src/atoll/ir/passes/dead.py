@@ -13,7 +13,7 @@ from atoll.ir.passes.ssa import (
     Branch,
     Cycle,
     Do,
-    Graph,
+    Flow,
     Item,
     Op,
     Value,
@@ -24,17 +24,17 @@ from atoll.ir.passes.ssa import (
 )
 
 
-def dead(graph: Graph, rules: Rules) -> None:
+def dead(flow: Flow, rules: Rules) -> None:
     """Leave out what nobody needs."""
     gone = rules.some("dead.value", "dead.branch")
     old_rule = rules.get("dead.old")
     wanted = needed(
-        graph,
+        flow,
         all_ops=rules.get("dead.value") is None,
         all_branches=rules.get("dead.branch") is None,
     )
-    leave_out(graph.body, wanted)
-    for block in blocks(graph.body):
+    leave_out(flow.body, wanted)
+    for block in blocks(flow.body):
         block.items = [item for item in block.items if not any(rule(item, wanted) for rule in gone)]
         for item in block.items:
             if old_rule is not None and isinstance(item, Do) and old_rule(item, wanted):

@@ -23,7 +23,7 @@ from atoll.ir.passes.ssa import (
     Block,
     Branch,
     Cycle,
-    Graph,
+    Flow,
     Item,
     Op,
     Value,
@@ -38,14 +38,14 @@ _FLOOR = (Binary.DIV_FLOOR, Binary.REM_FLOOR)
 _QUOTIENTS = (Binary.DIV_FLOOR, Binary.DIV_TRUNC)
 
 
-def divide(graph: Graph, rules: Rules) -> None:
+def divide(flow: Flow, rules: Rules) -> None:
     """Rewrite divisions by constants, but not within lazy blocks, where nothing can be kept for later."""
     chosen = rules.some(
         "divide.nothing", "divide.one", "divide.minus_one", "divide.power", "divide.unsigned",
         "divide.floor", "divide.trunc",
     )  # fmt: skip
     instead: dict[Value, Value] = {}
-    for block in blocks(graph.body):
+    for block in blocks(flow.body):
         made: list[Item] = []
         for item in block.items:
             if isinstance(item, Op):
@@ -58,7 +58,7 @@ def divide(graph: Graph, rules: Rules) -> None:
                 instead[item] = found
         block.items = made
     if instead:
-        replace_uses(graph.body, instead)
+        replace_uses(flow.body, instead)
 
 
 def replace_uses(body: Block, instead: dict[Value, Value]) -> None:

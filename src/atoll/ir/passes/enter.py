@@ -21,7 +21,7 @@ from atoll.ir.passes.ssa import (
     Cycle,
     Do,
     End,
-    Graph,
+    Flow,
     Op,
     Undefined,
     Value,
@@ -33,14 +33,14 @@ from atoll.ir.types import Scalar
 from atoll.ir.walk import statements
 
 
-def enter(kernel: Kernel) -> Graph:
+def enter(kernel: Kernel) -> Flow:
     """Return a verified kernel as SSA."""
     made = _Enter({item.name: item.type for item in kernel.locals})
     body = Block()
     made.block(kernel.body, body, Way.RETURN)
-    graph = Graph(kernel, body)
-    prune(graph)
-    return graph
+    flow = Flow(kernel, body)
+    prune(flow)
+    return flow
 
 
 @dataclass(slots=True)

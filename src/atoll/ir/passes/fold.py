@@ -19,7 +19,7 @@ from atoll.ir.passes.ssa import (
     Branch,
     Cycle,
     End,
-    Graph,
+    Flow,
     Item,
     Op,
     Value,
@@ -37,9 +37,9 @@ EXACT = frozenset({ops.Math.FLOOR, ops.Math.CEIL, ops.Math.TRUNC, ops.Math.RINT,
 _LEAST_NORMAL = {"f16": -14, "bf16": -126, "f32": -126, "f64": -1022}
 
 
-def fold(graph: Graph, rules: Rules) -> None:
+def fold(flow: Flow, rules: Rules) -> None:
     """Fold what is known."""
-    _Fold(rules).block(graph.body)
+    _Fold(rules).block(flow.body)
 
 
 # --- rewrites: each returns the value that an op is, or None where it does not apply -----------------
@@ -268,7 +268,7 @@ _OF_OPS = {
 
 
 class _Fold:
-    """Visits a graph once; what an op was replaced by is put in where it is used."""
+    """Visits a flow once; what an op was replaced by is put in where it is used."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules

@@ -10,12 +10,12 @@ from __future__ import annotations
 from atoll.ir import nodes as n
 from atoll.ir.passes.cse import changed_in, own_memory, space
 from atoll.ir.passes.rules import Rule, Rules
-from atoll.ir.passes.ssa import Block, Branch, Cycle, Do, Graph, Item, Op, Value, inner, is_leaf, is_pure
+from atoll.ir.passes.ssa import Block, Branch, Cycle, Do, Flow, Item, Op, Value, inner, is_leaf, is_pure
 
 
-def invariant(graph: Graph, rules: Rules) -> None:
+def invariant(flow: Flow, rules: Rules) -> None:
     """Move what does not change out of loops, the innermost first."""
-    _Invariant(rules, *own_memory(graph.kernel)).block(graph.body)
+    _Invariant(rules, *own_memory(flow.kernel)).block(flow.body)
 
 
 def pure(op: Op) -> bool:

@@ -22,7 +22,7 @@ from atoll.ir.passes.ssa import (
     Cycle,
     Do,
     End,
-    Graph,
+    Flow,
     Item,
     Op,
     Undefined,
@@ -43,32 +43,32 @@ from atoll.ir.walk import expressions
 MAX_TREE = 40
 
 
-def leave(graph: Graph) -> Kernel:
-    """Return a graph as a kernel. It may be used no more: names are chosen in place."""
-    bound = _bound(graph)
-    names = named(graph, bound)
+def leave(flow: Flow) -> Kernel:
+    """Return a flow as a kernel. It may be used no more: names are chosen in place."""
+    bound = _bound(flow)
+    names = named(flow, bound)
     made = _Leave(names)
-    made.block(graph.body, [], top=True)
+    made.block(flow.body, [], top=True)
     body = tuple(made.here)
     variables = [LocalVariable(name, scalar) for name, scalar in names.locals.items()]
     variables += [LocalVariable(name, scalar) for name, scalar in made.extra.items()]
-    return replace(graph.kernel, body=body, locals=tuple(variables))
+    return replace(flow.kernel, body=body, locals=tuple(variables))
 
 
 # --- which values need a local -----------------------------------------------------------------
 
 
-def _bound(graph: Graph) -> set[Value]:
+def _bound(flow: Flow) -> set[Value]:
     """Return the ops that need a local."""
     uses: dict[Value, list[tuple[Block, int]]] = {}
-    for block in blocks(graph.body):
+    for block in blocks(flow.body):
         for at, item in enumerate(block.items):
             for value in used(item):
                 uses.setdefault(value, []).append((block, at))
         for value in block.end.values:
             uses.setdefault(value, []).append((block, len(block.items)))
     bound: set[Value] = set()
-    for block in blocks(graph.body):
+    for block in blocks(flow.body):
         if not block.lazy:
             _bind(block, uses, bound)
     return bound

@@ -1,6 +1,6 @@
 """Which passes run, in which order, and who looks whether what they leave is still sound?
 
-After every pass the graph is checked; after the last one the kernel is verified as any other is.
+After every pass the flow is checked; after the last one the kernel is verified as any other is.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from atoll.ir.passes.enter import enter
 from atoll.ir.passes.leave import leave
 from atoll.ir.passes.needs import prune
 from atoll.ir.passes.rules import Rules
-from atoll.ir.passes.ssa import Graph
+from atoll.ir.passes.ssa import Flow
 from atoll.ir.verify import verify
 from atoll.ir.walk import statements, values
 
 #: Part of every cache key: another number where the passes give other code.
 VERSION = 1
 #: The passes, in the order they run.
-PASSES: MappingProxyType[str, Callable[[Graph, Rules], None]] = MappingProxyType(
+PASSES: MappingProxyType[str, Callable[[Flow, Rules], None]] = MappingProxyType(
     {
         "fold": fold.fold,
         "divide": divide.divide,
@@ -63,13 +63,13 @@ def optimise(module: Module, *, off: Iterable[str] = (), rules: Rules | None = N
 def _optimised(kernel: Kernel, rules: Rules) -> Kernel:
     if _large(kernel):
         return kernel
-    graph = enter(kernel)
+    flow = enter(kernel)
     for name, run in PASSES.items():
         if name not in rules.off:
-            run(graph, rules)
-            _hold(graph, kernel, name)
-    prune(graph)
-    return leave(graph)
+            run(flow, rules)
+            _hold(flow, kernel, name)
+    prune(flow)
+    return leave(flow)
 
 
 def _large(kernel: Kernel) -> bool:
@@ -81,9 +81,9 @@ def _large(kernel: Kernel) -> bool:
     return False
 
 
-def _hold(graph: Graph, kernel: Kernel, name: str) -> None:
+def _hold(flow: Flow, kernel: Kernel, name: str) -> None:
     try:
-        check(graph)
+        check(flow)
     except UnsoundError as error:
         raise CompileError(
             Diagnostic(

@@ -17,7 +17,7 @@ from atoll.ir.passes.ssa import (
     Branch,
     Cycle,
     Do,
-    Graph,
+    Flow,
     Op,
     Value,
     Way,
@@ -54,14 +54,14 @@ class Naming:
         return name
 
 
-def named(graph: Graph, bound: set[Value]) -> Naming:
+def named(flow: Flow, bound: set[Value]) -> Naming:
     """Name every argument, every result of an effect and every op of `bound`."""
-    held = _holders(graph, bound)
+    held = _holders(flow, bound)
     live = _Live(held)
-    live.block(graph.body, frozenset(), frozenset(), frozenset())
+    live.block(flow.body, frozenset(), frozenset(), frozenset())
     classes = _Classes(live.apart)
-    _join(graph, classes, held)
-    kernel = graph.kernel
+    _join(flow, classes, held)
+    kernel = flow.kernel
     taken = {kernel.name} | {item.name for item in kernel.params}
     taken |= {item.name for item in kernel.shared} | {item.name for item in kernel.arrays}
     naming = Naming({}, {}, taken)
@@ -74,10 +74,10 @@ def named(graph: Graph, bound: set[Value]) -> Naming:
     return naming
 
 
-def _holders(graph: Graph, bound: set[Value]) -> dict[Value, None]:
+def _holders(flow: Flow, bound: set[Value]) -> dict[Value, None]:
     """Return the values that need a local, in the order of the text."""
     found: dict[Value, None] = {}
-    pending: list[Block] = [graph.body]
+    pending: list[Block] = [flow.body]
     while pending:
         block = pending.pop()
         for item in block.items:
@@ -238,9 +238,9 @@ class _Classes:
         mine |= theirs
 
 
-def _join(graph: Graph, classes: _Classes, held: dict[Value, None]) -> None:
+def _join(flow: Flow, classes: _Classes, held: dict[Value, None]) -> None:
     handed: list[tuple[Value, Value]] = []
-    for block in blocks(graph.body):
+    for block in blocks(flow.body):
         for item in block.items:
             if isinstance(item, Cycle):
                 for carried in item.carried:

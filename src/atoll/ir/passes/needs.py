@@ -1,4 +1,4 @@
-"""What is needed of a graph, and by what? Effects need; values need what they are made of.
+"""What is needed of a flow, and by what? Effects need; values need what they are made of.
 
 An argument needs what every way hands on to it, and the conditions that choose among them. A loop is always
 needed, for whether it ends is not asked; a branch is where something in it is, or one of its results.
@@ -16,7 +16,7 @@ from atoll.ir.passes.ssa import (
     Cycle,
     Do,
     End,
-    Graph,
+    Flow,
     Item,
     Op,
     Undefined,
@@ -27,21 +27,21 @@ from atoll.ir.passes.ssa import (
 )
 
 
-def prune(graph: Graph) -> None:
+def prune(flow: Flow) -> None:
     """Leave out what blocks hand on and nobody needs."""
-    leave_out(graph.body, needed(graph, all_ops=True, all_branches=True))
+    leave_out(flow.body, needed(flow, all_ops=True, all_branches=True))
 
 
-def needed(graph: Graph, *, all_ops: bool, all_branches: bool) -> set[Value]:
+def needed(flow: Flow, *, all_ops: bool, all_branches: bool) -> set[Value]:
     """Return the values that are needed.
 
     Args:
-        graph: The graph.
+        flow: The flow.
         all_ops: Take every op as needed; else those that something needs.
         all_branches: The same for the condition of every branch.
     """
     found = _Needs(all_ops, all_branches)
-    found.block(graph.body)
+    found.block(flow.body)
     found.finish()
     return found.needed
 

@@ -140,7 +140,7 @@ Item: TypeAlias = "Op | Do | Branch | Cycle"
 
 
 @dataclass(slots=True, eq=False)
-class Graph:
+class Flow:
     """A kernel as SSA; `kernel` is where it comes from, its body stale."""
 
     kernel: Kernel
