@@ -5,9 +5,9 @@ This is both the IR's interpreter and the device `cpu (interpreter)`, where ther
 Work-items run in lockstep: a statement is done by all that reach it, then the next one; so a verified
 barrier has nothing left to do. Work-items are numbered as on every device (group after group, dimension 0
 fastest); stores of one statement land in that order, atomics are done in it one after another. Groups
-run together unless a kernel has an atomic that orders other memory: then one group after another, so
-that a group may wait for an earlier one. Work-items of one group that wait for each other without a
-barrier never end, as on many a GPU.
+run together unless a kernel has a fence or an atomic that orders other memory: then one group after
+another, so that a group may wait for an earlier one. Work-items of one group that wait for each other
+without a barrier never end, as on many a GPU.
 
 Words: a *lane* is one work-item's place in the arrays; a *mask* says which lanes are here.
 """
@@ -73,9 +73,7 @@ def interpret(
     """
     kernel = emulated(kernel, group)
     total, size = groups[0] * groups[1] * groups[2], group[0] * group[1] * group[2]
-    ordered = any(
-        isinstance(stmt, n.Atomic) and stmt.order is not ops.Order.RELAXED for stmt in statements(kernel.body)
-    )
+    ordered = any(_orders(stmt) for stmt in statements(kernel.body))
     many = 1 if ordered else max(1, LANES // size)
     with np.errstate(all="ignore"):
         for first in range(0, total, many):
@@ -84,6 +82,13 @@ def interpret(
             mask = _inside(ids, domain, run.lanes)
             if mask.any():
                 run.block(kernel.body, mask)
+
+
+def _orders(stmt: n.Stmt) -> bool:
+    """Tell whether a statement orders memory for others: a fence, an atomic that is not relaxed."""
+    if isinstance(stmt, n.Atomic):
+        return stmt.order is not ops.Order.RELAXED
+    return isinstance(stmt, n.Fence)
 
 
 _Ids = dict[tuple[ops.Id, int], Vector]

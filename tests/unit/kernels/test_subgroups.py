@@ -218,3 +218,16 @@ def test_a_group_of_any_size_sums_its_lanes(backend: str) -> None:
         found.over(24, device=opened)(x, before, upto, size)
     assert size.tolist() == [4] * 24
     assert upto.tolist() == x.reshape(-1, 4).cumsum(axis=1).reshape(-1).tolist()
+
+
+def test_a_group_may_wait_for_an_earlier_one_behind_a_fence() -> None:
+    found = kernel_from(
+        "@kernel(block=1)\ndef k(data: view[i32], flag: view[i32], out: view[i32]):\n"
+        "    if atoll.group_id(0) == 1:\n        while atoll.atomic_add(flag, 0, 0) == 0:\n            pass\n"
+        "        atoll.fence()\n        out[0] = data[0]\n"
+        "    else:\n        data[0] = 42\n        atoll.fence()\n        atoll.atomic_exchange(flag, 0, 1)\n"
+    )
+    for where in (CpuDriver({"PATH": "/nowhere"}).open(0), "cpu"):
+        data, flag, out = (np.zeros(1, np.int32) for _ in range(3))
+        found.over(2, device=where)(data, flag, out)
+        assert out.tolist() == [42]
