@@ -1,0 +1,102 @@
+"""PTX for views that the launcher promised to be plain and apart: wide accesses, and ptxas takes it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atoll.kernels.launch import block_for
+from atoll.kernels.variants import Promises, module_for
+from atoll.plugin import Target
+from atoll_plugins.cuda.emitter import PtxEmitter
+from emitter_kit import accepted, tool
+from kernel_text import kernel_from
+
+FOLDER = Path(__file__).parents[3] / "examples/kernels"
+ALL = Promises(plain=True, apart=True, fours=True)
+
+
+def code(kernel: Any, known: Promises = ALL, arch: str = "sm_90") -> str:
+    """Return a kernel's PTX for what is known of its arrays."""
+    compiled = kernel.compiled()
+    module, _ = module_for(compiled, known)
+    target = Target(backend="cuda", arch=arch, version="13.0", plain=known.plain, apart=known.apart)
+    return PtxEmitter().emit(module, compiled.kernel.name, target, block_for(compiled.kernel)).code.decode()
+
+
+def kernel(body: str, params: str = "x: view[f32], out: view[f32]") -> Any:
+    return kernel_from(f"@kernel\ndef k({params}):\n    i = atoll.global_id(0)\n    {body}\n")
+
+
+def test_neighbours_are_taken_sixteen_bytes_at_a_time() -> None:
+    text = code(kernel("if i < out.size:\n        out[i] = x[i] + 1.0"))
+    assert text.count("ld.global.nc.v4.f32") == 1
+    assert text.count("st.global.v4.f32") == 1
+    plain = code(kernel("if i < out.size:\n        out[i] = x[i] + 1.0"), Promises(plain=True))
+    assert "v4" not in plain
+    assert ".nc" not in plain
+
+
+def test_what_is_written_goes_by_the_ordinary_path() -> None:
+    text = code(kernel("if i < out.size:\n        out[i] += x[i]"))
+    assert "ld.global.v4.f32" in text
+    assert "ld.global.nc.v4.f32" in text
+
+
+def test_wide_elements_are_not_taken_four_at_a_time() -> None:
+    text = code(kernel("out[i] = x[i] + 1.0", "x: view[f64], out: view[f64]"))
+    assert "v4" not in text
+
+
+def test_four_elements_of_a_row_by_constants_are_one_store() -> None:
+    body = "out[i, 0], out[i, 1], out[i, 2], out[i, 3] = x[i], x[i], x[i], x[i]"
+    assert "st.global.v4.f32" in code(kernel(body, "x: view[f32], out: view[f32, 2]"))
+    swapped = body.replace("out[i, 0], out[i, 1]", "out[i, 1], out[i, 0]")
+    assert "v4" not in code(kernel(swapped, "x: view[f32], out: view[f32, 2]"))
+
+
+def test_an_address_is_taken_again_where_only_a_constant_differs() -> None:
+    text = code(
+        kernel("out[i, 0] = x[i, 5] + x[i, 6]", "x: view[f32, 2], out: view[f32, 2]"), Promises(True, True)
+    )
+    assert "+20]" in text
+    assert "+24]" in text
+
+
+def test_an_address_is_forgotten_with_the_local_it_was_made_from() -> None:
+    body = "at = n\n    out[at] = 1.0\n    if n > 3:\n        at = n + 7\n    out[at] = 2.0"
+    text = code(kernel(body, "n: i32, out: view[f32]"), Promises(True, True))
+    stores = [line for line in text.splitlines() if "st.global" in line]
+    assert len({line.split("[")[1].split("]")[0] for line in stores}) == 2
+
+
+@pytest.mark.parametrize(("a", "b", "word"), [("u32", "u64", "u32"), ("i32", "i64", "s32")])
+def test_a_wide_product_of_narrow_factors_is_one_instruction(a: str, b: str, word: str) -> None:
+    wide = code(kernel(f"out[i] = {b}(p) * {b}(q)", f"p: {a}, q: {a}, out: view[{b}]"), Promises(True, True))
+    assert f"mul.wide.{word}" in wide
+    constant = code(kernel(f"out[i] = {b}(p) * 12345", f"p: {a}, out: view[{b}]"), Promises(True, True))
+    assert f"mul.wide.{word}" in constant
+    full = code(kernel(f"out[i] = p * {1 << 40}", f"p: {b}, out: view[{b}]"), Promises(True, True))
+    assert "mul.wide" not in full
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+def test_ptxas_takes_the_test_kernels(
+    arch: str, whole: bool, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
+    ptxas = tool("ptxas")
+    if str(FOLDER) not in sys.path:
+        sys.path.insert(0, str(FOLDER))
+    files = [importlib.import_module(path.stem) for path in sorted(FOLDER.glob("*.py"))]
+    kernels = {case.name: case.kernel for item in files for case in getattr(item, "CASES", ())}
+    chosen = sorted(kernels) if whole else ["exclusive_scan", "layernorm_forward", "matmul_blocked", "saxpy"]
+    for name in chosen:
+        file = tmp_path / f"{name}.ptx"
+        file.write_text(code(kernels[name], arch=arch))
+        accepted([ptxas, f"-arch={arch}", "-o", str(tmp_path / "out.cubin"), str(file)])
+    tell(f"{len(chosen)} of {len(kernels)} kernels for {arch}")
