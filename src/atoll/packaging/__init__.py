@@ -7,7 +7,7 @@ a wheel. Formats live in plugins; matching is :mod:`atoll.artifact`.
 
 from typing import TYPE_CHECKING, Any
 
-from atoll.packaging.measure import measure, report
+from atoll.packaging.measuring import measure, report
 from atoll.packaging.values import Limits, Report
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from atoll.accel import AccelSet, BackendRules
 from atoll.artifact import Abi, Descriptor, Index
 from atoll.diagnostics import Diagnostic
 from atoll.errors import ArtifactMismatchError, UsageError
-from atoll.packaging.measure import report
+from atoll.packaging.measuring import report
 from atoll.packaging.metadata import Metadata
 from atoll.packaging.pack import faults, named, together
 

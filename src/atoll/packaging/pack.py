@@ -18,7 +18,7 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import ArtifactMismatchError
 from atoll.packaging import combine
 from atoll.packaging.gate import lacking
-from atoll.packaging.measure import report
+from atoll.packaging.measuring import report
 from atoll.packaging.metadata import Metadata
 from atoll.packaging.tag import Platform, check_asked, platform
 from atoll.packaging.values import Report
