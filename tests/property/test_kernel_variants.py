@@ -138,6 +138,20 @@ def test_a_loop_of_any_count_turns_as_often() -> None:
         assert found[0] == found[1], size
 
 
+def test_a_loop_that_returns_in_its_first_turn_is_left_alone() -> None:
+    from kernel_text import kernel_from
+
+    kernel = kernel_from(
+        "@kernel\ndef k(x: view[i32], out: view[i32]):\n"
+        "    for c in range(3):\n        out[c] = 1\n"
+        "        if x[0] > 0:\n            return\n        else:\n            return\n"
+    )
+    module = unroll(kernel.compiled().optimised)
+    out = ViewValue([0, 0, 0], (3,), (1,))
+    evaluate(module.kernel("k"), {"x": ViewValue([1], (1,), (1,)), "out": out}, (1, 1, 1), (1, 1, 1), None)
+    assert out.data == [1, 0, 0]
+
+
 @pytest.mark.parametrize(
     "body",
     [

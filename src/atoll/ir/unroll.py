@@ -65,13 +65,23 @@ def _leaves(body: n.Block) -> bool:
     return False
 
 
+def _ends(block: n.Block) -> bool:
+    """Tell whether nothing that follows a block is ever reached."""
+    for stmt in block:
+        if isinstance(stmt, n.Return | n.Break | n.Continue):
+            return True
+        if isinstance(stmt, n.If) and _ends(stmt.then) and _ends(stmt.orelse):
+            return True
+    return False
+
+
 def _assigned(block: n.Block) -> set[str]:
     """Return the locals that a block gives a value."""
     found: set[str] = set()
     for stmt in statements(block):
         if isinstance(stmt, n.Assign):
             found.add(stmt.local)
-        elif isinstance(stmt, n.Atomic | n.SubGroup) and stmt.result is not None:
+        elif isinstance(stmt, n.Atomic | n.SubGroup | n.ExternCall | n.Inline) and stmt.result is not None:
             found.add(stmt.result)
     return found
 
@@ -111,7 +121,7 @@ def _written(block: n.Block, left: list[int]) -> n.Block:
 def _turns(loop: n.Loop, known: dict[str, n.Const], left: list[int]) -> n.Block:
     """Return a loop's turns one after the other, or the loop where they are not known or too many."""
     name = _counter(loop)
-    if name is None or name not in known or _leaves(loop.body):
+    if name is None or name not in known or _leaves(loop.body) or _ends(loop.body):
         return (loop,)
     step = next(item.value for item in loop.step if isinstance(item, n.Assign) and item.local == name)
     turns: list[n.Const] = []
@@ -184,7 +194,7 @@ class _Repeating:
     def repeated(self, loop: n.Loop) -> n.Block:
         """Return a loop that does several trips at a time, then the loop itself for those that are left."""
         inner = any(isinstance(stmt, n.Loop | n.Barrier | n.SubGroup) for stmt in statements(loop.body))
-        if inner or _leaves(loop.body) or size(loop.body) > MOST_REPEATED:
+        if inner or _leaves(loop.body) or _ends(loop.body) or size(loop.body) > MOST_REPEATED:
             return (loop,)
         many = _many_trips(loop) or _many_below(loop)
         if many is None:
@@ -444,6 +454,10 @@ def rewritten(
                 )
             case n.SubGroup():
                 item = replace(item, value=of(item.value), lane=None if item.lane is None else of(item.lane))
+            case n.ExternCall():
+                item = replace(item, arguments=tuple(map(of, item.arguments)))
+            case n.Inline():
+                item = replace(item, operands=tuple(map(of, item.operands)))
             case n.If():
                 then, orelse = rewritten(item.then, expr, stmt), rewritten(item.orelse, expr, stmt)
                 item = replace(item, condition=of(item.condition), then=then, orelse=orelse)
