@@ -12,12 +12,15 @@ from atoll.runtime.native import Table
 
 #: Vulkan 1.2: the first whose features stand in one struct a version.
 WITH_FEATURE_STRUCTS = 1 << 22 | 2 << 12
-# Where a capability's feature stands in its struct (Vulkan 1.3, "Features"): core, 1.1, 1.2.
-_CORE = {"Float64": 39, "Int64": 40, "Int16": 41}
-_FIRST = {"StorageBuffer16BitAccess": 0}
-_SECOND = {"StorageBuffer8BitAccess": 2, "Int64Atomics": 5, "Float16": 7, "Int8": 8}
-# shaderSignedZeroInfNanPreserve of 32-bit floats, after two enumerations and the 16-bit one.
-_PRESERVE32 = 3
+# A capability's feature, by the struct it stands in: core, 1.1, 1.2.
+_CORE = {"Float64": "shaderFloat64", "Int64": "shaderInt64", "Int16": "shaderInt16"}
+_FIRST = {"StorageBuffer16BitAccess": "storageBuffer16BitAccess"}
+_SECOND = {
+    "StorageBuffer8BitAccess": "storageBuffer8BitAccess",
+    "Int64Atomics": "shaderBufferInt64Atomics",
+    "Float16": "shaderFloat16",
+    "Int8": "shaderInt8",
+}
 # VkSubgroupFeatureFlagBits.
 _SUBGROUPS = {
     "GroupNonUniform": 1,
@@ -44,8 +47,8 @@ def _features(vk: Table, handle: Any) -> dict[str, bool]:
     features.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2
     features.pNext = first
     vk.vkGetPhysicalDeviceFeatures2(handle, features)
-    rows = ((_CORE, features.features.values), (_FIRST, first.values), (_SECOND, second.values))
-    return {name: bool(values[at]) for table, values in rows for name, at in table.items()}
+    rows = ((_CORE, features.features), (_FIRST, first), (_SECOND, second))
+    return {name: bool(getattr(struct, field)) for table, struct in rows for name, field in table.items()}
 
 
 def _properties(vk: Table, handle: Any) -> dict[str, bool]:
@@ -60,4 +63,4 @@ def _properties(vk: Table, handle: Any) -> dict[str, bool]:
     vk.vkGetPhysicalDeviceProperties2(handle, more)
     at_once = groups.supportedOperations if groups.supportedStages & vk.VK_SHADER_STAGE_COMPUTE_BIT else 0
     has = {name: bool(at_once & bit) for name, bit in _SUBGROUPS.items()}
-    return {**has, "SignedZeroInfNanPreserve": bool(controls.values[_PRESERVE32])}
+    return {**has, "SignedZeroInfNanPreserve": bool(controls.shaderSignedZeroInfNanPreserveFloat32)}

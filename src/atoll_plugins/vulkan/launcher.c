@@ -37,23 +37,27 @@ static struct {
 /* What SPIR-V may require, in the order of the names, and where a device says that it has it: 0 core features,
  * 1 and 2 those of Vulkan 1.1 and 1.2, 3 float controls, 4 a bit of the sub-group's operations.
  * capabilities.py is the same. */
+#define VK_CORE(name) 0, offsetof(VkPhysicalDeviceFeatures, name)
+#define VK_FIRST(name) 1, offsetof(VkPhysicalDeviceVulkan11Features, name)
+#define VK_SECOND(name) 2, offsetof(VkPhysicalDeviceVulkan12Features, name)
+#define VK_CONTROLS(name) 3, offsetof(VkPhysicalDeviceFloatControlsProperties, name)
 static const struct {
   const char *name;
   uint32_t number, where, at;
 } vk_capabilities[] = {
-    {"Float16", 9, 2, 7},
-    {"Float64", 10, 0, 39},
+    {"Float16", 9, VK_SECOND(shaderFloat16)},
+    {"Float64", 10, VK_CORE(shaderFloat64)},
     {"GroupNonUniform", 61, 4, 1},
     {"GroupNonUniformArithmetic", 63, 4, 4},
     {"GroupNonUniformShuffle", 65, 4, 16},
     {"GroupNonUniformVote", 62, 4, 2},
-    {"Int16", 22, 0, 41},
-    {"Int64", 11, 0, 40},
-    {"Int64Atomics", 12, 2, 5},
-    {"Int8", 39, 2, 8},
-    {"SignedZeroInfNanPreserve", 4466, 3, 3},
-    {"StorageBuffer16BitAccess", 4433, 1, 0},
-    {"StorageBuffer8BitAccess", 4448, 2, 2},
+    {"Int16", 22, VK_CORE(shaderInt16)},
+    {"Int64", 11, VK_CORE(shaderInt64)},
+    {"Int64Atomics", 12, VK_SECOND(shaderBufferInt64Atomics)},
+    {"Int8", 39, VK_SECOND(shaderInt8)},
+    {"SignedZeroInfNanPreserve", 4466, VK_CONTROLS(shaderSignedZeroInfNanPreserveFloat32)},
+    {"StorageBuffer16BitAccess", 4433, VK_FIRST(storageBuffer16BitAccess)},
+    {"StorageBuffer8BitAccess", 4448, VK_SECOND(storageBuffer8BitAccess)},
 };
 enum { VK_CAPABILITIES = sizeof vk_capabilities / sizeof vk_capabilities[0] };
 
@@ -212,13 +216,14 @@ static void vk_note_lacking(const VkPhysicalDeviceFeatures2 *features, const VkP
   VkPhysicalDeviceFloatControlsProperties controls = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES, .pNext = &groups};
   VkPhysicalDeviceProperties2 more = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &controls};
-  const VkBool32 *tables[] = {features->features.values, first->values, second->values, controls.values};
+  const void *tables[] = {&features->features, first, second, &controls};
   vk_state.lacking = 0;
   vk.vkGetPhysicalDeviceProperties2(vk_state.physical, &more);
   if (!(groups.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT)) groups.supportedOperations = 0;
   for (uint32_t k = 0; k < VK_CAPABILITIES; k++) {
     uint32_t where = vk_capabilities[k].where, at = vk_capabilities[k].at;
-    int has = where == 4 ? (groups.supportedOperations & at) != 0 : tables[where][at] != 0;
+    VkBool32 has = where == 4 ? groups.supportedOperations & at : 0;
+    if (where < 4) memcpy(&has, (const char *)tables[where] + at, sizeof has);
     vk_state.lacking |= (uint32_t)!has << k;
   }
 }
@@ -241,7 +246,7 @@ static int vk_device(uint32_t family, atoll_text *reason) {
   if (tells) features.pNext = &features11;
   vk.vkGetPhysicalDeviceFeatures2(vk_state.physical, &features);
   if (tells) vk_note_lacking(&features, &features11, &features12);
-  features.features.values[0] = 0; /* robustBufferAccess costs time and hides faults */
+  features.features.robustBufferAccess = 0; /* robustBufferAccess costs time and hides faults */
   VK_TRY(vk.vkCreateDevice(vk_state.physical, &create, NULL, &vk_state.device), "vkCreateDevice");
   vk.vkGetDeviceQueue(vk_state.device, family, 0, &vk_state.queue);
   return 0;

@@ -195,7 +195,7 @@ def create_device(vk: Table, physical: Physical, api_version: int) -> Any:
     if api_version >= _WITH_FEATURE_STRUCTS:
         features.pNext = first
     vk.vkGetPhysicalDeviceFeatures2(physical.handle, features)
-    features.features.values[0] = 0  # robustBufferAccess costs time and hides faults
+    features.features.robustBufferAccess = 0  # robustBufferAccess costs time and hides faults
     priority = new("float *", 1.0)
     queue = new("VkDeviceQueueCreateInfo *")
     queue.sType = vk.VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO

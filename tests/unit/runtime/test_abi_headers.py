@@ -40,12 +40,7 @@ def probes(text: str) -> list[str]:
     for body, name in re.findall(r"typedef struct \w+ \{(.*?)\} (\w+);", text, re.S):
         lines.append(rf'printf("sizeof {name} %zu\n", sizeof({name}));')
         fields = re.findall(r"(\w+)(?:\[\d+\])*(?::\s*\d+)?;", body)
-        # `values` is a row of features: its size is probed with the struct's
-        lines += [
-            rf'printf("{name}.{field} %zu\n", offsetof({name}, {field}));'
-            for field in fields
-            if field != "values"
-        ]
+        lines += [rf'printf("{name}.{field} %zu\n", offsetof({name}, {field}));' for field in fields]
     names = re.findall(r"^typedef (?!struct \w+ \{)[^;{]*?(\w+);", text, re.M)
     whole = [name for name in names if not re.search(rf"typedef struct {name} {name};", text)]
     return lines + [rf'printf("sizeof {name} %zu\n", sizeof({name}));' for name in whole]
