@@ -74,13 +74,12 @@ def test_the_launcher_and_the_driver_know_the_same_capabilities() -> None:
     from atoll_plugins.vulkan import capabilities
 
     text = (Path(capabilities.__file__).parent / "launcher.c").read_text()
-    core = {name: (0, at) for name, at in capabilities._CORE.items()}
-    rows = core | {name: (1, at) for name, at in capabilities._FIRST.items()}
-    rows |= {name: (2, at) for name, at in capabilities._SECOND.items()}
-    rows |= {"SignedZeroInfNanPreserve": (3, capabilities._PRESERVE32)}
-    rows |= {name: (4, bit) for name, bit in capabilities._SUBGROUPS.items()}
-    for name, (where, at) in rows.items():
-        assert f'{{"{name}", {Capability[name].value}, {where}, {at}}}' in text, name
+    structs = {"CORE": capabilities._CORE, "FIRST": capabilities._FIRST, "SECOND": capabilities._SECOND}
+    rows = {name: f"VK_{struct}({at})" for struct, of in structs.items() for name, at in of.items()}
+    rows |= {"SignedZeroInfNanPreserve": "VK_CONTROLS(shaderSignedZeroInfNanPreserveFloat32)"}
+    rows |= {name: f"4, {bit}" for name, bit in capabilities._SUBGROUPS.items()}
+    for name, place in rows.items():
+        assert f'{{"{name}", {Capability[name].value}, {place}}}' in text, name
     assert {item.name for item in Capability} == rows.keys() | {"Shader"}
 
 
