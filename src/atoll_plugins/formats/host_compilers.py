@@ -127,9 +127,8 @@ def choose(wanted: str | None, environment: Mapping[str, str]) -> tuple[Compiler
 
 def stages(compiler: Compiler, environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Return the programs the compiler reaches, itself first; what cannot be resolved is left out."""
-    asked = tuple(
-        sorted((name, value) for name, value in environment.items() if name in (*KEPT, "ATOLL_CACHE"))
-    )
+    known = sorted((*KEPT, "ATOLL_CACHE"))
+    asked = tuple((name, environment[name]) for name in known if name in environment)
     return _stages(compiler, _stamped(compiler.cxx), asked)
 
 
