@@ -110,12 +110,16 @@ def test_a_package_has_one_library_a_root_and_each_shows_its_table_alone(tmp_pat
     tree = path(session(tmp_path, REGISTRY))
     assert sorted(file.name for file in tree.iterdir()) == [
         "__init__.py",
+        "_data",
         "_kernels_cpu.so",
         "_kernels_vulkan.so",
         "kernels.abi3.so",
         "kernels.pyi",
         "py.typed",
+        "vulkan",
     ]
+    # The shader is read in the library that holds it: beside the mapping code lies no copy (decision 0161).
+    assert [file.name for file in (tree / "_data").iterdir()] == ["__init__.py"]
     for name, shown in (
         ("_kernels_cpu.so", "atoll_root_v1"),
         ("_kernels_vulkan.so", "atoll_root_v1"),
@@ -189,7 +193,8 @@ def test_the_boundary_is_byte_equal_with_and_without_a_set(tmp_path: Path) -> No
 
     def texts(found: BuildPlan, folder: str) -> dict[str, str]:
         files = found.generated
-        wanted = ("include/demo_kernels.h", "modules/", "python/")
+        # Not the package's `__init__.py`: it also shows the shaders, and a build without a set has none.
+        wanted = ("include/demo_kernels.h", "modules/", "python/demo/kernels.pyi", "python/demo/py.typed")
         return {
             name.removeprefix(f"{folder}/"): text
             for name, text in files.items()
