@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from atoll.packaging import measure as measure
     from atoll.runtime import devices as devices
     from atoll.runtime import open as open  # noqa: A004
+    from atoll.runtime.array import array as array
 
 _SCALARS = "bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 view fixed"
 _SURFACE = (
@@ -102,6 +103,7 @@ _SURFACE = (
 _HOMES = {
     "AccelSet": "atoll.accel",
     "AtollError": "atoll.errors",
+    "array": "atoll.runtime.array",
     "device": "atoll.kernels.definition",
     "extern": "atoll.kernels.definition",
     "kernel": "atoll.kernels.definition",

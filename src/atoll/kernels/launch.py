@@ -18,6 +18,7 @@ from atoll.kernels.contract import hold
 from atoll.kernels.definition import KernelFunction, Sizes, block_sizes
 from atoll.kernels.structs import spread
 from atoll.kernels.variants import NOTHING, Promises, module_for, narrowed, promises, takes_promises
+from atoll.runtime.array import Array
 from atoll.runtime.regions import Region, regions
 
 if TYPE_CHECKING:
@@ -259,6 +260,10 @@ class Launch:
             done = self._prepared(arguments)
             if done is not None:
                 return done
+        if any(type(value) is Array for value in arguments):
+            from atoll.kernels.resident import launch_resident
+
+            return launch_resident(self, arguments)
         return self._first(arguments)
 
     def _first(self, arguments: tuple[Any, ...]) -> Done:

@@ -164,3 +164,51 @@ def _pointer(capsule: object, name: bytes) -> int:
 
 def _rename(capsule: object, name: bytes) -> None:
     _api.PyCapsule_SetName(capsule, ctypes.cast(_USED[name], ctypes.c_char_p))
+
+
+# --- giving --------------------------------------------------------------------------------------
+
+_CODES = {"i": 0, "u": 1, "f": 2, "b": _BOOL}
+#: What was given and is not deleted yet, by the address of its structure.
+_given: dict[int, Any] = {}
+
+
+def _delete(address: int) -> None:
+    _given.pop(address, None)
+
+
+_deleter = _DELETER(_delete)
+
+
+_DESTRUCTOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_api.PyCapsule_New.restype = ctypes.py_object
+_api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, _DESTRUCTOR]
+_names = {name: ctypes.create_string_buffer(name) for name in (_OLD, _NEW)}
+# The capsule is being destroyed when it is asked, so it is passed as an address and never referred to.
+_raw = ctypes.PyDLL(None)
+_valid, _get = _raw["PyCapsule_IsValid"], _raw["PyCapsule_GetPointer"]
+_valid.restype, _valid.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
+_get.restype, _get.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
+
+
+def _destroy(capsule: int) -> None:
+    """Delete what no consumer took: a capsule that was taken has another name."""
+    for name in (_OLD, _NEW):
+        if _valid(capsule, name):
+            _given.pop(int(_get(capsule, name)), None)
+
+
+_destructor = _DESTRUCTOR(_destroy)
+
+
+def give(array: Any, *, versioned: bool) -> object:
+    """Return a capsule over the memory of an array of a device; it keeps it alive."""
+    kind, number = array.__dlpack_device__()
+    sizes = (ctypes.c_int64 * max(len(array.shape), 1))(*array.shape)
+    steps = (ctypes.c_int64 * max(len(array.shape), 1))(*array.strides)
+    code = _BFLOAT if array.element == "bf16" else _CODES[array.element[0]]
+    bits = 8 if array.element == "bool" else int(array.element.lstrip("iubf"))
+    tensor = _Tensor(array.address, kind, number, array.ndim, code, bits, 1, sizes, steps, 0)
+    held: Any = _Versioned(1, 0, None, _deleter, 0, tensor) if versioned else _Managed(tensor, None, _deleter)
+    _given[ctypes.addressof(held)] = (held, array, sizes, steps)
+    return _api.PyCapsule_New(ctypes.addressof(held), _names[_NEW if versioned else _OLD], _destructor)

@@ -52,4 +52,52 @@ CODES = {
         "An upload, a download or a launch names a buffer that the device does not have, or bytes "
         "past its end.",
     ),
+    "ATL0820": CodeInfo(
+        "an array on a device cannot be made or seen so",
+        "A view shares its array's buffer, so it is made of elements that lie there in the order asked for; "
+        "an array's elements have a type that kernels take; memory that another library owns is copied by "
+        "that library.",
+    ),
+    "ATL0821": CodeInfo(
+        "an operand lies on another device",
+        "All arrays of a launch, a primitive or a fused expression lie on one device. Nothing is copied "
+        "between devices unless it is asked for with `atoll.array(x, device=…)`.",
+    ),
+    "ATL0822": CodeInfo(
+        "a primitive does not take these operands",
+        "Shapes, types or an option do not fit the primitive. Both sides are named.",
+    ),
+    "ATL0823": CodeInfo(
+        "a device cannot do this exactly, or at all",
+        "The variant or the exactness tier that was asked for needs something the device lacks, or the "
+        "device's self-test failed. `atoll.engine.selftest(device)` prints what it tried.",
+    ),
+    "ATL0824": CodeInfo(
+        "a fused expression holds what cannot be fused",
+        "`fuse` traces a function of arrays and numbers: arithmetic, comparisons, `where`, the functions of "
+        "`atoll.engine.fuse`, reductions along the last axis. Python's `if` on a traced value, and "
+        "operations outside this list, are refused.",
+    ),
+    "ATL0825": CodeInfo(
+        "the closed world has no such expression",
+        "A program with an artifact of fused kernels compiles none at run time. The expression is named: "
+        "run the program once with `atoll.engine.fuse.record(…)` so that the artifact holds it.",
+    ),
+    "ATL0810": CodeInfo(
+        "the device has no room",
+        "A buffer does not fit in the device's memory or in the budget that it was given. Work in flight was "
+        "waited for, what it alone needed was freed, empty blocks were given back; then it was asked once "
+        "more. The report says what the pools hold and the largest hole.",
+    ),
+    "ATL0811": CodeInfo(
+        "the device was lost",
+        "The device's interface said that the device is lost: it was reset, unplugged or ran a kernel that "
+        "it stopped. Nothing more is submitted to it and nothing is tried again. Close it and open it again; "
+        "other devices are not touched.",
+    ),
+    "ATL0812": CodeInfo(
+        "work did not finish in time",
+        "A launch did not finish in the time that waits are given. It may still run, so the device is given "
+        "up as a lost one is.",
+    ),
 }

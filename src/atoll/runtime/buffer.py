@@ -1,0 +1,87 @@
+"""Who owns a piece of a device's memory, and was it written since? Knows devices by their protocol alone.
+
+Words: a *write epoch* is a number of a buffer that is another one after every write; what was derived from
+the buffer is good as long as the number is the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections import deque
+from typing import Any
+
+from atoll.runtime.handles import room
+
+#: Never given twice, so that a buffer at another's place has no epoch of it.
+_epochs = itertools.count(1)
+#: Handles of buffers that nobody refers to any more, by device. A finaliser may run inside any lock, so it
+#: only appends here; the next allocation frees them.
+_dropped: weakref.WeakKeyDictionary[Any, deque[int]] = weakref.WeakKeyDictionary()
+
+
+class Buffer:
+    """Memory of one device; freed when nothing refers to it. It keeps its device alive.
+
+    Attributes:
+        device: The open device.
+        nbytes: Its size.
+        handle: What the device calls it; 0 for memory that another library owns.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_address",
+        "_epoch",
+        "_gone",
+        "_owner",
+        "_shared",
+        "device",
+        "handle",
+        "nbytes",
+    )
+
+    def __init__(self, device: Any, nbytes: int, *, address: int = 0, owner: object = None) -> None:
+        self.device, self.nbytes = device, nbytes
+        self._owner, self._shared, self._address = owner, owner is not None, address
+        self._gone: deque[int] | None = None
+        self._epoch = next(_epochs)
+        self.handle = 0
+        if owner is None:
+            self._gone = _dropped.setdefault(device, deque())
+            sweep(device)
+            self.handle = device.allocate(room(nbytes))
+
+    @property
+    def address(self) -> int:
+        """Where it lies, on a device whose memory has addresses."""
+        return self._address or int(self.device.address(self.handle))
+
+    @property
+    def epoch(self) -> int:
+        """The write epoch. What another library may write has a new one whenever it is asked."""
+        return next(_epochs) if self._shared else self._epoch
+
+    def written(self) -> None:
+        """Say that it was written: every path that writes ends here."""
+        self._epoch = next(_epochs)
+
+    def share(self) -> None:
+        """Say that another library may write it from now on."""
+        self._shared = True
+
+    def upload(self, data: memoryview, offset: int = 0) -> None:
+        """Copy host bytes in."""
+        self.written()
+        self.device.upload(self.handle, data, offset)
+
+    def __del__(self) -> None:
+        if self.handle and self._gone is not None:
+            self._gone.append(self.handle)
+
+
+def sweep(device: Any) -> None:
+    """Free what nobody refers to any more on a device."""
+    gone = _dropped.get(device)
+    while gone:
+        device.release(gone.popleft())
