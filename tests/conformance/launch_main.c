@@ -24,13 +24,13 @@ static void launch(const char *entry, const atoll_code *codes, uint32_t count) {
 }
 
 int main(int count, char **arguments) {
-  atoll_code codes[8] = {{code_bytes, 0, "", "", ""}};
+  atoll_code codes[16] = {{code_bytes, 0, "", "", ""}};
   uint32_t code_count = 1;
   FILE *file = fopen(arguments[1], "rb");
   if (file == NULL || count < 3) return 2;
   codes[0].bytes = fread(code_bytes, 1, sizeof code_bytes - 1, file);
   fclose(file);
-  for (int k = 3; k + 2 < count && k < 3 + 3 * 8; k += 3, code_count = (uint32_t)(k - 3) / 3)
+  for (int k = 3; k + 2 < count && k < 3 + 3 * 16; k += 3, code_count = (uint32_t)(k - 3) / 3)
     codes[(k - 3) / 3] = (atoll_code){code_bytes, codes[0].bytes, arguments[k], arguments[k + 1], arguments[k + 2]};
   for (int turn = 0; turn < atoi(arguments[2]); turn++) launch("saxpy", codes, code_count);
   return 0;

@@ -7,13 +7,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from atoll.accel import AccelSet, BackendRules, DeviceFacts, Version
 from atoll.accel.levels import Level
+from atoll.artifact import Descriptor, DeviceRequest, Subject, choose, refusal
+from atoll.diagnostics import render
 from atoll.runtime import core_source, include_folder
-from atoll_plugins.cuda.rules import TEGRA, machine_code_serves, text_serves
+from atoll_plugins.cuda.rules import TEGRA, CudaRules, machine_code_serves, text_serves
+from atoll_plugins.formats.vulkan_rules import VulkanRules
+from atoll_plugins.opencl.rules import OpenClRules
 from conformance import programs
 from conformance.driver_kernels import PTX_TEXT, code, driver, fake_cuda, needs_device
 
@@ -126,6 +132,13 @@ def test_other_code_fits_by_its_version(
     assert fits(backend)("", floor, version, "", *have) == expected
 
 
+@pytest.mark.parametrize(("arch", "expected"), [("spirv1.5", 1), ("spirv1.6", 0), ("spirv", 0), ("sm_90", 0)])
+def test_an_architecture_of_vulkan_is_a_spirv_version_as_a_set_asks_for_it(
+    fits: Callable[[str], Fits], arch: str, expected: int
+) -> None:
+    assert fits("vulkan")(arch, "", "1.2", "", 1, 2) == expected
+
+
 # ---- choosing devices and code, on the fake interface
 
 
@@ -154,17 +167,86 @@ def test_an_older_device_takes_the_code_that_fits_it(cuda: Cuda) -> None:
     assert said == "12 24 36 48 on Fake 86"
 
 
-def test_no_code_that_fits_names_both_sides(cuda: Cuda) -> None:
-    said = cuda.say("sm_90", "", "13.0", "", "90", "12.9", FAKE_CUDA_LEVELS="86")
-    assert said == (
-        "failed: no code of saxpy runs on Fake 86: it has sm_86 13.0, the code is for "
-        "sm_90 of version 13.0, >=90 of version 12.9"
-    )
+def refused(device: DeviceFacts, rules: BackendRules, *carried: str) -> str:
+    """Return the refusal at load of code that is in no package, by the room that says it everywhere."""
+    words = {device.backend: rules.floor_word or "floor"}
+    artifacts = [Descriptor(accel=AccelSet.parse(text, floor_words=words)) for text in carried]
+    request = DeviceRequest(device=device)
+    choice = choose(artifacts, request, {device.backend: rules})
+    assert not choice
+    return f"failed: {render(refusal(Subject.LOAD, 'saxpy', '', request, choice))}"
+
+
+@pytest.mark.parametrize(
+    ("codes", "carried", "version", "level"),
+    [
+        (("sm_90", "", "13.0"), ("cuda13.0+{sm_90}",), "13000", "86"),
+        (
+            ("sm_90", "", "13.0", "", "90", "12.9"),
+            ("cuda13.0+{sm_90}", "cuda12.9 ptx>=90"),
+            "13000",
+            "86",
+        ),
+        (("", "90", "12.9", "sm_90a", "", "13.0"), ("cuda12.9 ptx>=90", "cuda13.0+{sm_90a}"), "13000", "86"),
+        (("sm_90", "", "13.0"), ("cuda13.0+{sm_90}",), "12080", "90"),  # right hardware, an old driver
+        (("sm_90", "", "13.0"), ("cuda13.0+{sm_90}",), "12080", "86"),  # neither
+        (("sm_90", "80", "13.0"), ("cuda13.0+{sm_90} ptx>=80",), "13000", "75"),
+        (("sm_90", "", "13.0") * 2, ("cuda13.0+{sm_90}",) * 2, "13000", "86"),  # equal ones once
+    ],
+)
+def test_code_that_does_not_fit_is_refused_in_the_words_of_match(
+    cuda: Cuda, codes: tuple[str, ...], carried: tuple[str, ...], version: str, level: str
+) -> None:
+    said = cuda.say(*codes, FAKE_CUDA_LEVELS=level, FAKE_CUDA_VERSION=version)
+    stated = Version((int(version) // 1000, int(version) % 1000 // 10))
+    device = DeviceFacts(backend="cuda", name=f"Fake {level}", arch=f"sm_{level}", version=stated)
+    assert said == refused(device, CudaRules(), *carried)
+
+
+@pytest.mark.parametrize(
+    ("backend", "codes", "carried"),
+    [
+        ("vulkan", ("", "1.99", ""), "vulkan+{spirv1.99}"),
+        ("vulkan", ("spirv1.99", "", "1.0"), "vulkan1.0+{spirv1.99}"),
+        ("vulkan", ("", "1.3", "1.99"), "vulkan1.99+{spirv1.3}"),
+        ("opencl", ("", "", "9.0"), "opencl9.0"),
+    ],
+)
+def test_the_other_launchers_refuse_in_the_words_of_match(
+    tmp_path: Path, backend: str, codes: tuple[str, ...], carried: str
+) -> None:
+    found = driver(backend)
+    needs_device(found)
+    program = programs.program(found, tmp_path, programs.launcher_object(found, tmp_path))
+    kernel = tmp_path / "code"
+    kernel.write_bytes(code(backend, tmp_path).code)
+    info = next((one for one in found.devices() if not one.software), found.devices()[0])
+    rules = {"vulkan": VulkanRules(), "opencl": OpenClRules()}[backend]
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("ATOLL_")}
+    said = programs.run(program, kernel, "1", *codes, env=bare).strip()
+    assert said == refused(replace(info.facts, facts={}), rules, carried)
+
+
+def test_a_name_that_drives_a_terminal_is_spelled_out_in_the_refusal(cuda: Cuda) -> None:
+    said = cuda.say("sm_\x1b[1m", "", "13.0", FAKE_CUDA_LEVELS="86")
+    assert "accel cuda13.0+{sm_\\x1b[1m}" in said
+    assert "\x1b" not in said
+
+
+def test_after_eight_kinds_of_code_the_rest_is_counted(cuda: Cuda) -> None:
+    levels = range(200, 210)
+    codes = [word for level in levels for word in (f"sm_{level}", "", "13.0")]
+    device = DeviceFacts(backend="cuda", name="Fake 86", arch="sm_86", version=Version((13, 0)))
+    said = cuda.say(*codes, FAKE_CUDA_LEVELS="86")
+    assert said == refused(device, CudaRules(), *(f"cuda13.0+{{sm_{level}}}" for level in levels))
+    assert "and 2 more" in said
 
 
 def test_an_old_driver_refuses_newer_text(cuda: Cuda) -> None:
     said = cuda.say("", "80", "13.0", FAKE_CUDA_VERSION="12080")
-    assert "it has sm_90 12.8, the code is for >=80 of version 13.0" in said
+    assert "asked cuda12.8, carried cuda13.0" in said
+    # Text of the driver's major and a later minor does not run, though machine code of that toolkit would.
+    assert "asked cuda12.8, carried cuda12.9" in cuda.say("", "80", "12.9", FAKE_CUDA_VERSION="12080")
 
 
 def test_a_driver_that_does_not_start_is_named(cuda: Cuda) -> None:

@@ -280,7 +280,8 @@ static int cu_finish(const atoll_launch *launch, const CUdeviceptr *buffers, ato
 }
 
 static int cu_run_current(const atoll_launch *launch, atoll_text *reason) {
-  const atoll_code *code = atoll_choose_code(launch, &cu_state.facts, cu_fits, cu_score, reason);
+  static const atoll_rules rules = {"cuda", " ptx>=", "", cu_fits, cu_score};
+  const atoll_code *code = atoll_choose_code(launch, &rules, &cu_state.facts, cu_state.facts.arch, reason);
   cu_loaded *loaded = code ? cu_load(launch, code, reason) : NULL;
   CUdeviceptr *buffers;
   void **parameters;

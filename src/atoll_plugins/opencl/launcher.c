@@ -267,12 +267,13 @@ static uint32_t cl_score(const atoll_code *code, const atoll_device_facts *facts
 }
 
 static int cl_run(const atoll_launch *launch, atoll_text *reason) {
+  static const atoll_rules rules = {"opencl", " floor>=", "", cl_fits, cl_score};
   const atoll_code *code;
   cl_loaded *loaded;
   cl_mem *buffers;
   int failed;
   if (atoll_check(launch, reason) || atoll_overlaps(launch, reason) || cl_open(reason)) return 1;
-  code = atoll_choose_code(launch, &cl_state.facts, cl_fits, cl_score, reason);
+  code = atoll_choose_code(launch, &rules, &cl_state.facts, "", reason);
   if (code == NULL) return 1;
   loaded = cl_load(launch, code, reason);
   if (loaded == NULL) return 1;

@@ -678,12 +678,19 @@ static int vk_run_job(vk_job *job, const atoll_code *code, atoll_text *reason) {
   return vk_download(job, reason);
 }
 
-static int vk_fits(const atoll_code *code, const atoll_device_facts *facts) {
-  /* The SPIR-V version that each API version takes: 1.0 1.3 1.5 1.6, and 1.6 from then on. */
+/* The minor SPIR-V version that each API version takes: 1.0 1.3 1.5 1.6, and 1.6 from then on. */
+static uint32_t vk_spirv(const atoll_device_facts *facts) {
   static const uint32_t spirv[] = {0, 3, 5, 6};
-  uint32_t have[2] = {1, spirv[facts->version[1] < 3 ? facts->version[1] : 3]};
-  return atoll_or_empty(code->arch)[0] == 0 && atoll_at_least(facts->version, code->version) &&
-         atoll_at_least(have, code->floor);
+  return spirv[facts->version[1] < 3 ? facts->version[1] : 3];
+}
+
+/* An architecture is a SPIR-V version, as a floor is: `spirv1.5` is the floor 1.5. */
+static int vk_fits(const atoll_code *code, const atoll_device_facts *facts) {
+  const char *arch = atoll_or_empty(code->arch);
+  uint32_t have[2] = {1, vk_spirv(facts)};
+  if (arch[0] != 0 && strncmp(arch, "spirv", 5) != 0) return 0;
+  return atoll_at_least(facts->version, code->version) && atoll_at_least(have, code->floor) &&
+         (arch[0] == 0 || (arch[5] != 0 && atoll_at_least(have, arch + 5)));
 }
 
 static uint32_t vk_score(const atoll_code *code, const atoll_device_facts *facts) {
@@ -694,11 +701,14 @@ static uint32_t vk_score(const atoll_code *code, const atoll_device_facts *facts
 }
 
 static int vk_run(const atoll_launch *launch, atoll_text *reason) {
+  static const atoll_rules rules = {"vulkan", "+{spirv", "}", vk_fits, vk_score};
   vk_job job = {.launch = launch};
+  char hardware[32];
   const atoll_code *code;
   int failed;
   if (atoll_check(launch, reason) || atoll_overlaps(launch, reason) || vk_open(reason)) return 1;
-  code = atoll_choose_code(launch, &vk_state.facts, vk_fits, vk_score, reason);
+  (void)snprintf(hardware, sizeof hardware, "spirv1.%u", (unsigned)vk_spirv(&vk_state.facts));
+  code = atoll_choose_code(launch, &rules, &vk_state.facts, hardware, reason);
   if (code == NULL || vk_check(launch, code, reason)) return 1;
   failed = vk_run_job(&job, code, reason);
   if (!vk_state.lost) {

@@ -189,26 +189,136 @@ ATOLL_MAYBE_UNUSED static uint64_t atoll_room(uint64_t bytes) {
 
 /* ---- the code to take: the first of the best score that fits ---- */
 
-ATOLL_MAYBE_UNUSED static const atoll_code *atoll_choose_code(
-    const atoll_launch *launch, const atoll_device_facts *facts,
-    int (*fits)(const atoll_code *, const atoll_device_facts *),
-    uint32_t (*score)(const atoll_code *, const atoll_device_facts *), atoll_text *reason) {
-  const atoll_code *best = NULL;
-  char offered[512] = "";
+/* What a launcher says of code. `floor` and `close` stand around a floor where an accel set spells it. */
+typedef struct atoll_rules {
+  const char *driver, *floor, *close;
+  int (*fits)(const atoll_code *, const atoll_device_facts *);
+  uint32_t (*score)(const atoll_code *, const atoll_device_facts *);
+} atoll_rules;
+
+/* Append; control characters are spelled out, as in a diagnostic. */
+ATOLL_MAYBE_UNUSED static void atoll_add(atoll_text *out, const char *text) {
+  size_t used;
+  if (out == NULL || out->data == NULL || out->capacity == 0) return;
+  used = strlen(out->data);
+  for (; *text != 0 && used + 5 < out->capacity; text++) {
+    const unsigned char byte = (unsigned char)*text;
+    if ((byte >= 32 && byte != 127) || byte == '\n')
+      out->data[used++] = *text;
+    else if (byte == '\t' || byte == '\r')
+      used += (size_t)snprintf(out->data + used, out->capacity - used, "%s", byte == '\t' ? "\\t" : "\\r");
+    else
+      used += (size_t)snprintf(out->data + used, out->capacity - used, "\\x%02x", (unsigned)byte);
+  }
+  out->data[used] = 0;
+}
+
+/* Append a line of the refusal: its label, padded, and what stands there. */
+ATOLL_MAYBE_UNUSED static void atoll_row(atoll_text *out, const char *label, const char *text) {
+  char head[32];
+  (void)snprintf(head, sizeof head, "\n  %-21s ", label);
+  atoll_add(out, head);
+  atoll_add(out, text);
+}
+
+/* Append code as an entry of an accel set. */
+ATOLL_MAYBE_UNUSED static void atoll_entry(atoll_text *out, const atoll_rules *rules, const atoll_code *code) {
+  const char *arch = atoll_or_empty(code->arch), *floor = atoll_or_empty(code->floor);
+  const char *const parts[] = {rules->driver,        atoll_or_empty(code->version), arch[0] ? "+{" : "", arch,
+                               arch[0] ? "}" : "",   floor[0] ? rules->floor : "",  floor,
+                               floor[0] ? rules->close : ""};
+  for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) atoll_add(out, parts[k]);
+}
+
+/* Append the architecture and the floor of code without what belongs to a set alone, or its head. */
+ATOLL_MAYBE_UNUSED static void atoll_forms(atoll_text *out, const atoll_rules *rules, const atoll_code *code) {
+  const char *arch = atoll_or_empty(code->arch), *floor = atoll_or_empty(code->floor);
+  const atoll_code head = {NULL, 0, "", "", code->version};
+  if (arch[0] == 0 && floor[0] == 0) atoll_entry(out, rules, &head);
+  atoll_add(out, arch);
+  atoll_add(out, arch[0] && floor[0] ? ", " : "");
+  atoll_add(out, floor[0] ? rules->floor + strspn(rules->floor, " +{") : "");
+  atoll_add(out, floor);
+}
+
+ATOLL_MAYBE_UNUSED static int atoll_same_text(const char *one, const char *other) {
+  return strcmp(atoll_or_empty(one), atoll_or_empty(other)) == 0;
+}
+
+/* Append what there is, equal ones once, at most eight. */
+ATOLL_MAYBE_UNUSED static void atoll_published(atoll_text *out, const atoll_launch *launch, const atoll_rules *rules) {
+  uint32_t shown = 0, more = 0;
+  char count[32];
   for (uint32_t k = 0; k < launch->code_count; k++) {
     const atoll_code *code = &launch->codes[k];
-    const char *arch = atoll_or_empty(code->arch), *floor = atoll_or_empty(code->floor);
-    const char *version = atoll_or_empty(code->version);
-    size_t used = strlen(offered);
-    (void)snprintf(offered + used, sizeof offered - used, "%s%s%s%s%s%s", used ? ", " : "", arch, *floor ? ">=" : "",
-                   floor, *version ? " of version " : "", version);
-    if (!fits(code, facts)) continue;
-    if (best == NULL || score(code, facts) > score(best, facts)) best = code;
+    int known = 0;
+    for (uint32_t j = 0; j < k && !known; j++)
+      known = atoll_same_text(launch->codes[j].arch, code->arch) &&
+              atoll_same_text(launch->codes[j].floor, code->floor) &&
+              atoll_same_text(launch->codes[j].version, code->version);
+    if (known || shown == 8) {
+      more += !known;
+      continue;
+    }
+    atoll_row(out, shown++ ? "" : "published", "accel ");
+    atoll_entry(out, rules, code);
   }
-  if (best == NULL)
-    (void)atoll_say(reason, "no code of %s runs on %s: it has %s %u.%u, the code is for %s", launch->entry,
-                    facts->name, facts->arch[0] ? facts->arch : "version", facts->version[0], facts->version[1],
-                    offered[0] ? offered : "nothing");
+  (void)snprintf(count, sizeof count, "and %u more", (unsigned)more);
+  if (more) atoll_row(out, "", count);
+  if (launch->code_count == 0) atoll_row(out, "published", "nothing");
+}
+
+/* Append how the first code differs. One of the device's own architecture runs wherever the version does, so
+ * where even that does not, or where the code would without its version, it is the version. */
+ATOLL_MAYBE_UNUSED static void atoll_differs(atoll_text *out, const atoll_code *code, const atoll_rules *rules,
+                                             const atoll_device_facts *facts, const char *hardware,
+                                             const char *version) {
+  const atoll_code own = {NULL, 0, facts->arch, "", code->version};
+  const atoll_code timeless = {NULL, 0, code->arch, code->floor, ""};
+  const atoll_code head = {NULL, 0, "", "", code->version};
+  const int older = !rules->fits(&own, facts) || rules->fits(&timeless, facts);
+  atoll_row(out, "closest", "the first, which differs on");
+  atoll_row(out, "  accel", "asked ");
+  if (older) atoll_add(out, rules->driver);
+  atoll_add(out, older ? version : hardware[0] ? hardware : "an unknown architecture");
+  atoll_add(out, ", carried ");
+  if (older)
+    atoll_entry(out, rules, &head);
+  else
+    atoll_forms(out, rules, code);
+}
+
+/* The one refusal (docs/reference/accel.md), about the kernel instead of a package. `hardware` is what the
+ * device runs, "" where nothing names it. */
+ATOLL_MAYBE_UNUSED static void atoll_refuse(const atoll_launch *launch, const atoll_rules *rules,
+                                            const atoll_device_facts *facts, const char *hardware,
+                                            atoll_text *reason) {
+  char version[32];
+  const atoll_code device = {NULL, 0, facts->arch, "", version};
+  (void)snprintf(version, sizeof version, "%u.%u", (unsigned)facts->version[0], (unsigned)facts->version[1]);
+  (void)atoll_say(reason, "%s", "");
+  atoll_add(reason, "error[ATL0412]: no prebuilt artifact of `");
+  atoll_add(reason, launch->entry);
+  atoll_add(reason, "` fits this device");
+  atoll_row(reason, "this device is", facts->name);
+  atoll_add(reason, "  accel ");
+  atoll_entry(reason, rules, &device);
+  atoll_published(reason, launch, rules);
+  if (launch->code_count != 0) atoll_differs(reason, &launch->codes[0], rules, facts, hardware, version);
+  atoll_add(reason, "\n  help: name an architecture it carries (--accel), take a variant without device code (--no-accel), "
+                    "or ask the publisher for one that covers yours");
+}
+
+ATOLL_MAYBE_UNUSED static const atoll_code *atoll_choose_code(const atoll_launch *launch, const atoll_rules *rules,
+                                                              const atoll_device_facts *facts, const char *hardware,
+                                                              atoll_text *reason) {
+  const atoll_code *best = NULL;
+  for (uint32_t k = 0; k < launch->code_count; k++) {
+    const atoll_code *code = &launch->codes[k];
+    if (!rules->fits(code, facts)) continue;
+    if (best == NULL || rules->score(code, facts) > rules->score(best, facts)) best = code;
+  }
+  if (best == NULL) atoll_refuse(launch, rules, facts, hardware, reason);
   return best;
 }
 
