@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,12 +27,14 @@ class Case:
         device: A part of the device's own name on this machine; empty for any.
         names: What ``ATOLL_DEVICE`` names; empty for the program's own choice.
         absent: A part of what is said where the machine has no such device: then the program ends with 1.
+        toolchain: Whether its toolchain comes from the host alone, which may be without.
     """
 
     options: tuple[str, ...] = ()
     device: str = ""
     names: str = ""
     absent: str = ""
+    toolchain: bool = False
 
     @property
     def label(self) -> str:
@@ -51,6 +54,11 @@ RUN = {
     "saxpy/vulkan": (Case(device="llvmpipe"), CPU),
     "saxpy/opencl": (Case(device="pthread"), CPU),
     "saxpy/cuda": (Case(absent=NO_CUDA), CPU),
+    "saxpy/hip": (
+        Case(absent="hipErrorInvalidDevice", toolchain=True),
+        Case(("--accel", "hip, cuda11.8+{sm_90}"), absent=NO_CUDA, toolchain=True),
+        CPU,
+    ),
     "saxpy/link_time": (
         Case(device="llvmpipe"),
         Case(("--accel", "opencl1.2"), "pthread"),
@@ -152,6 +160,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 def answered(outcome: Outcome, case: Case) -> str:
     """Return the device that an example named; it answered rightly, or said what is missing and failed."""
+    refused = re.search(r"error\[ATL050[67]\]: (.*)", outcome.err)
+    if case.toolchain and refused is not None:
+        pytest.skip(f"a toolchain that ./dev setup installs: {refused[1]}")
     if case.absent and outcome.code != 0:
         assert outcome.code == 1
         assert case.absent in outcome.err
