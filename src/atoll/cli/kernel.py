@@ -267,7 +267,9 @@ def _measured(
     shape = over_shape(kernel.compiled().kernel, given.domain, block)
     emitter, target = registry().emitters[opened.target().backend], opened.target()
     start = time.perf_counter()
-    module = compile_kernel(kernel.function, kernel.block, kernel.bindings, kernel.__name__).module
+    module = compile_kernel(
+        kernel.function, kernel.block, kernel.bindings, kernel.__name__, contract=kernel.contract
+    ).module
     emitter.emit(module, kernel.__name__, target, shape.block)
     compiled = time.perf_counter() - start
     return {

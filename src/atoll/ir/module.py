@@ -85,6 +85,7 @@ class Kernel:
         externs: The functions of other sources that it calls.
         body: Its statements.
         group: The work-group size that its launch contract fixes; zeros where any size serves.
+        contract: Whether a product may be fused with the sum it goes into (:mod:`atoll.ir.contract`).
     """
 
     name: str
@@ -95,6 +96,7 @@ class Kernel:
     externs: tuple[Extern, ...] = ()
     body: Block = ()
     group: tuple[int, int, int] = (0, 0, 0)
+    contract: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property

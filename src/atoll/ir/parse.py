@@ -162,6 +162,7 @@ class _Parser:
         self.expect(",")
         z = self.integer("a size", 1 << 31)
         self.expect(")")
+        contract = self.accept("contract")
         self.expect("{")
         externs = self.externs()
         shared, arrays, variables = self.declarations()
@@ -175,6 +176,7 @@ class _Parser:
             externs=externs,
             body=body,
             group=(x, y, z),
+            contract=contract,
         )
 
     def parameters(self) -> tuple[Parameter, ...]:

@@ -33,7 +33,8 @@ def fingerprint(module: Module) -> str:
 
 def _kernel(kernel: Kernel) -> Iterator[str]:
     params = ", ".join(f"{param.name}: {param.type}" for param in kernel.params)
-    yield f"kernel {kernel.name}({params}) group({', '.join(map(str, kernel.group))}) {{"
+    contract = " contract" if kernel.contract else ""
+    yield f"kernel {kernel.name}({params}) group({', '.join(map(str, kernel.group))}){contract} {{"
     for extern in kernel.externs:
         result = "" if extern.result is None else f" -> {extern.result}"
         yield f'  extern {extern.name}({", ".join(map(str, extern.params))}){result} "{extern.link}"'

@@ -38,7 +38,12 @@ class CheckedKernel(KernelFunction):
         known: KernelFunction | None = self.__dict__.get("_inner")
         if known is None:
             known = Instrumented(
-                self.function, self.block, None, bindings=self.bindings, exported=self.__name__
+                self.function,
+                self.block,
+                None,
+                bindings=self.bindings,
+                exported=self.__name__,
+                contract=self.contract,
             )
             known.requires = self.requires
             self.__dict__["_inner"] = known

@@ -82,6 +82,7 @@ class KernelFunction:
         function: The Python function, unchanged.
         block: The work-group size that its contract fixes; zeros where any size serves.
         requires: What else its contract asks of a launch.
+        contract: Whether a product may be fused with the sum it goes into.
     """
 
     #: The words of the buffer that its code reports to; 0 for code without checks.
@@ -95,9 +96,11 @@ class KernelFunction:
         *,
         bindings: tuple[tuple[str, Any], ...] = (),
         exported: str = "",
+        contract: bool = False,
     ) -> None:
         self.function = function
         self.block = block
+        self.contract = contract
         #: What an instance of a generic kernel binds: open names with their types and constants.
         self.bindings = bindings
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
@@ -133,7 +136,12 @@ class KernelFunction:
 
             self.changed()
             self._compiled = compile_kernel(
-                self.function, self.block, self.bindings, self.__name__, self.checked
+                self.function,
+                self.block,
+                self.bindings,
+                self.__name__,
+                self.checked,
+                contract=self.contract,
             )
         return self._compiled
 
@@ -289,6 +297,7 @@ def kernel(
     block: Sizes | None = None,
     requires: Conditions = None,
     debug: bool = False,
+    contract: bool = False,
 ) -> KernelFunction: ...
 
 
@@ -299,6 +308,7 @@ def kernel(
     block: Sizes | None = None,
     requires: Conditions = None,
     debug: bool = False,
+    contract: bool = False,
 ) -> Callable[[Callable[..., Any]], KernelFunction]: ...
 
 
@@ -308,6 +318,7 @@ def kernel(
     block: Sizes | None = None,
     requires: Conditions = None,
     debug: bool = False,
+    contract: bool = False,
 ) -> Any:
     """Mark a function as a kernel: ``@kernel`` or ``@kernel(block=256)``.
 
@@ -317,26 +328,35 @@ def kernel(
         requires: More of it: conditions over the arguments, as ``"n <= x.size"``, checked before a launch.
         debug: Check every launch: indices, signed arithmetic, `assert`; and `print`. Code that is
             compiled ahead of time has no checks.
+        contract: Let a product be fused with the sum it goes into, one rounding for two, where the target
+            has the instruction; without it no two operations are fused anywhere.
     """
     sizes = (0, 0, 0) if block is None else block_sizes(block)
     if function is None:
-        return lambda wrapped: _kernel(_checked(wrapped, "kernel"), sizes, requires, debug=debug)
-    return _kernel(_checked(function, "kernel"), sizes, requires, debug=debug)
+        return lambda wrapped: _kernel(
+            _checked(wrapped, "kernel"), sizes, requires, debug=debug, contract=contract
+        )
+    return _kernel(_checked(function, "kernel"), sizes, requires, debug=debug, contract=contract)
 
 
 def _kernel(
-    function: types.FunctionType, block: tuple[int, int, int], requires: Conditions, *, debug: bool
+    function: types.FunctionType,
+    block: tuple[int, int, int],
+    requires: Conditions,
+    *,
+    debug: bool,
+    contract: bool,
 ) -> KernelFunction:
     from atoll.kernels.generics import GenericKernel, openings
 
     opened = openings(function)
     if opened:
-        return GenericKernel(function, block, requires, opened, debug=debug)
+        return GenericKernel(function, block, requires, opened, debug=debug, contract=contract)
     if debug:
         from atoll.kernels.checked import CheckedKernel
 
-        return CheckedKernel(function, block, requires)
-    return KernelFunction(function, block, requires)
+        return CheckedKernel(function, block, requires, contract=contract)
+    return KernelFunction(function, block, requires, contract=contract)
 
 
 def _checked(function: object, word: str) -> types.FunctionType:

@@ -125,8 +125,9 @@ class GenericKernel(KernelFunction):
         opened: Mapping[str, object],
         *,
         debug: bool = False,
+        contract: bool = False,
     ) -> None:
-        super().__init__(function, block, requires)
+        super().__init__(function, block, requires, contract=contract)
         self._asked, self._opened, self._debug = requires, opened, debug
         self._made: dict[tuple[tuple[str, type, object], ...], KernelFunction] = {}
         #: The instances that :meth:`instance` was asked for, in order: what a kernel file ships.
@@ -169,7 +170,12 @@ class GenericKernel(KernelFunction):
         if key not in self._made:
             exported = f"{self.__name__}__{'_'.join(spelled(value) for _, value in ordered)}"
             self._made[key] = self._kind()(
-                self.function, self.block, self._asked, bindings=ordered, exported=exported
+                self.function,
+                self.block,
+                self._asked,
+                bindings=ordered,
+                exported=exported,
+                contract=self.contract,
             )
         return self._made[key]
 

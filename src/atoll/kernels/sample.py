@@ -120,7 +120,7 @@ BOUNDS = {"f16": 2.0**-8, "bf16": 2.0**-6, "f32": 2.0**-18, "f64": 2.0**-45}
 
 def bound(kernel: Kernel, element: Scalar) -> float:
     """Return the relative difference that a device may show: 0 where every operation is exact."""
-    inexact = any(
+    inexact = kernel.contract or any(
         isinstance(node, MathCall) or (isinstance(node, Binary) and node.op is Op.FDIV)
         for node in all_expressions(kernel.body)
     )

@@ -33,7 +33,8 @@ class CpuEmitter:
         """Return one kernel as C11; for ``llvm`` as LLVM IR, for ``kir`` as KIR."""
         if target.arch == llvm.ARCH:
             return llvm.CpuLlvmEmitter().emit(module, kernel, target, group)
-        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing)
+        # Not every processor fuses, and a call of the library for each product is slower than the product.
+        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing, fuses=False)
         if target.arch == ARCH:
             return Emitted(
                 target=target,

@@ -37,7 +37,7 @@ class CpuLlvmEmitter:
 
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as LLVM IR."""
-        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing)
+        job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing, fuses=False)
         return Emitted(
             target=target,
             stage=self.stage,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import CompileError
 from atoll.ir import Kernel, LaunchLayout, Module, has_barrier, layout, nodes
+from atoll.ir.contract import contracted
 from atoll.ir.module import Extern, LocalVariable, Parameter, PrivateArray, SharedArray
 from atoll.ir.subgroups import emulated
 from atoll.ir.walk import expressions, has_subgroups, statements, values
@@ -61,6 +62,7 @@ def prepare(
     lacks: Lacks,
     subgroups: int | None = None,
     links: bool = False,
+    fuses: bool = True,
 ) -> Job:
     """Return the job of emitting a kernel.
 
@@ -74,6 +76,7 @@ def prepare(
         subgroups: What the size of a group is a multiple of where its sub-groups are full; in any other
             group they are emulated. None where the target has no sub-groups.
         links: Whether what is emitted is linked later, so that it may call what others define.
+        fuses: Whether a kernel that asks for contraction is better for it: the target has the instruction.
 
     Raises:
         CompileError: Where there is no such kernel, no usable size, or where the target lacks something.
@@ -92,6 +95,8 @@ def prepare(
         faults.append(_group_diagnostic(kernel, target, reason))
     if faults:
         raise CompileError(*faults)
+    if fuses:
+        kernel = contracted(kernel, lambda node: lacks(node) is None)
     used = size if fixed or waits else NO_GROUP
     found = layout(kernel, used)
     full = subgroups is not None and size[0] * size[1] * size[2] % subgroups == 0

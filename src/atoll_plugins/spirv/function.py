@@ -223,7 +223,7 @@ class Function(Lowering[int]):
             opcode = Op.ShiftRightArithmetic if scalar.is_signed else Op.ShiftRightLogical
             return self.out.value(opcode, kind, left, right)
         result = self.out.value(_CORE[op], kind, left, right)
-        if op in _FLOAT_CORE:
+        if op in _FLOAT_CORE and not self.job.kernel.contract:
             self.out.decorate(result, Decoration.NoContraction)
         return result
 

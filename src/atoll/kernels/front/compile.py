@@ -76,6 +76,8 @@ def compile_kernel(
     bindings: tuple[tuple[str, Any], ...] = (),
     exported: str = "",
     checked: int = 0,
+    *,
+    contract: bool = False,
 ) -> Compiled:
     """Return the KIR of a function.
 
@@ -85,6 +87,7 @@ def compile_kernel(
         bindings: What an instance of a generic kernel binds.
         exported: The kernel's name; by default the function's.
         checked: The words of the buffer that a checked kernel reports to; 0 for one without checks.
+        contract: Whether products may be fused with the sums they go into.
 
     Raises:
         CompileError: With a place and a plain sentence, for anything a kernel cannot hold.
@@ -119,6 +122,7 @@ def compile_kernel(
         externs=tuple(state.externs),
         body=tuple(state.out),
         group=group,
+        contract=contract,
         span=span,
     )
     frames = {instance_key(frame): frame, **state.devices}
