@@ -59,6 +59,7 @@ RUN = {
         Case(("--accel", "hip, cuda11.8+{sm_90}"), absent=NO_CUDA, toolchain=True),
         CPU,
     ),
+    "saxpy/slang": (Case(device="llvmpipe"), CPU),
     "saxpy/link_time": (
         Case(device="llvmpipe"),
         Case(("--accel", "opencl1.2"), "pthread"),

@@ -1,0 +1,1 @@
+"""Slang: shaders with modules and generics, compiled by slangc to SPIR-V."""
