@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from atoll.kernels.definition import extern as extern
     from atoll.kernels.definition import kernel as kernel
     from atoll.kernels.generics import const as const
+    from atoll.kernels.intrinsics.interface import implements as implements
+    from atoll.kernels.intrinsics.interface import interface as interface
+    from atoll.kernels.intrinsics.interface import intrinsic as intrinsic
+    from atoll.kernels.intrinsics.interface import intrinsics as intrinsics
+    from atoll.kernels.intrinsics.interface import portable as portable
+    from atoll.kernels.intrinsics.standard import Target as Target
     from atoll.kernels.pointers import ptr as ptr
     from atoll.kernels.scalars import bf16 as bf16
     from atoll.kernels.scalars import bool_ as bool_
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
     from atoll.kernels.scalars import u64 as u64
     from atoll.kernels.scalars import view as view
     from atoll.kernels.structs import struct as struct
+    from atoll.kernels.surface import asm as asm
     from atoll.kernels.surface import atomic_add as atomic_add
     from atoll.kernels.surface import atomic_and as atomic_and
     from atoll.kernels.surface import atomic_compare_exchange as atomic_compare_exchange
@@ -58,6 +65,7 @@ if TYPE_CHECKING:
     from atoll.kernels.surface import log as log
     from atoll.kernels.surface import log2 as log2
     from atoll.kernels.surface import num_groups as num_groups
+    from atoll.kernels.surface import operations as operations
     from atoll.kernels.surface import pow as pow  # noqa: A004
     from atoll.kernels.surface import rint as rint
     from atoll.kernels.surface import rsqrt as rsqrt
@@ -67,6 +75,7 @@ if TYPE_CHECKING:
     from atoll.kernels.surface import shuffle_up as shuffle_up
     from atoll.kernels.surface import shuffle_xor as shuffle_xor
     from atoll.kernels.surface import sin as sin
+    from atoll.kernels.surface import snippet as snippet
     from atoll.kernels.surface import sqrt as sqrt
     from atoll.kernels.surface import subgroup_add as subgroup_add
     from atoll.kernels.surface import subgroup_all as subgroup_all
@@ -91,13 +100,14 @@ if TYPE_CHECKING:
     from atoll.runtime.array import array as array
 
 _SCALARS = "bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 view fixed"
+_MARKS = "interface intrinsic intrinsics portable implements"
 _SURFACE = (
     "global_id local_id group_id group_size num_groups barrier shared bitcast atomic_add atomic_min "
     "atomic_max atomic_and atomic_or atomic_xor atomic_exchange atomic_compare_exchange sqrt rsqrt exp exp2 "
     "log log2 sin cos tan tanh floor ceil trunc rint pow fma lane_id subgroup_id subgroup_size fence "
     "subgroup_add subgroup_min subgroup_max subgroup_and subgroup_or subgroup_xor subgroup_inclusive_add "
     "subgroup_exclusive_add subgroup_all subgroup_any subgroup_broadcast shuffle shuffle_xor shuffle_up "
-    "shuffle_down"
+    "shuffle_down asm snippet operations"
 )
 # Public name -> the module that has it. No name is also a room of atoll; a test holds it.
 _HOMES = {
@@ -114,6 +124,8 @@ _HOMES = {
     "devices": "atoll.runtime",
     "measure": "atoll.packaging",
     "open": "atoll.runtime",
+    "Target": "atoll.kernels.intrinsics.standard",
+    **dict.fromkeys(_MARKS.split(), "atoll.kernels.intrinsics.interface"),
     **dict.fromkeys(_SCALARS.split(), "atoll.kernels.scalars"),
     **dict.fromkeys(_SURFACE.split(), "atoll.kernels.surface"),
 }

@@ -200,8 +200,10 @@ class _Run:
                 pass  # every work-item that reaches it is here: uniform (verified), in lockstep
             case n.Fence():
                 pass  # one statement is done by all before the next: memory is always in order
-            case n.SubGroup() | n.ExternCall():
-                raise AssertionError("sub-groups are emulated, externs refused before a kernel is run")
+            case n.SubGroup() | n.ExternCall() | n.Inline():
+                raise AssertionError(
+                    "sub-groups are emulated, externs and inline code refused before a kernel is run"
+                )
         return mask
 
     def assign(self, name: str, value: Vector, mask: Vector) -> None:

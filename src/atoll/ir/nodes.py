@@ -346,7 +346,44 @@ class ExternCall:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Together = Barrier | Fence | SubGroup | ExternCall
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """Text of a target's own language, with typed operands; opaque to every pass.
+
+    `$0` is the result where there is one, then come the operands. An operand whose entry in `bases` names a
+    view of one dimension or a shared array is the address of an element: the operand is its index.
+    `constraints` are those of the result (`=f`), of each operand, and `~{memory}` where the text writes;
+    without that it only reads, through its addresses.
+    """
+
+    language: ops.Inline
+    text: str
+    constraints: str
+    operands: tuple[Expr, ...]
+    bases: tuple[str, ...]
+    result: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The constraints of the operands."""
+        listed = self.constraints.split(",") if self.constraints else []
+        return tuple(item for item in listed if not item.startswith(("=", "~")))
+
+    @property
+    def output(self) -> str | None:
+        """The constraint of the result."""
+        return next((item[1:] for item in self.constraints.split(",") if item.startswith("=")), None)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may write memory."""
+        return MEMORY in self.constraints.split(",")
+
+
+#: The constraint of inline code that writes memory.
+MEMORY = "~{memory}"
+Together = Barrier | Fence | SubGroup | ExternCall | Inline
 Stmt = Assign | Store | If | Loop | Break | Continue | Return | Atomic | Together
 Block = tuple[Stmt, ...]
 

@@ -187,6 +187,15 @@ SCANS = frozenset({SubGroup.INCLUSIVE_ADD, SubGroup.EXCLUSIVE_ADD})
 SAME_FOR_ALL = frozenset(SubGroup) - SCANS - {SubGroup.SHUFFLE}
 
 
+class Inline(StrEnum):
+    """What the text of inline code is; only a target that has that language takes it."""
+
+    ASM = "asm"  # the assembly of the device: the constraints are its own letters
+    SNIPPET = "snippet"  # the device language of the target; the constraints are types
+    OPERATIONS = "operations"  # instructions of the binary that it emits; the constraints are types
+    MISSING = "missing"  # an intrinsic that the target has no implementation of; never emitted
+
+
 class Order(StrEnum):
     """How an atomic orders other memory traffic."""
 

@@ -25,18 +25,20 @@ from atoll.ir.module import (
     PrivateArray,
     SharedArray,
 )
+from atoll.ir.text import unquoted
 from atoll.ir.types import MAX_RANK, SCALARS, Kind, Scalar, View
 
 #: The longest text, in characters, and the deepest nesting of expressions and of blocks.
 MAX_TEXT = 4 << 20
 MAX_DEPTH = 100
 
-_Choice = TypeVar("_Choice", ops.Scope, ops.Order, ops.AtomicOp, ops.SubGroup)
+_Choice = TypeVar("_Choice", ops.Scope, ops.Order, ops.AtomicOp, ops.SubGroup, ops.Inline)
 _TOKEN = re.compile(
     r"(?P<space>[ \n]+)"
     r"|(?P<arrow>->)"
     r"|(?P<number>-?(?:0x[0-9a-f]{1,16}|[0-9]{1,400}(?:\.[0-9]{1,400})?(?:e[-+]?[0-9]{1,4})?)(?![A-Za-z0-9_.]))"
     r"|(?P<name>[%$]?[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9]+)?)"
+    r"|(?P<code>'(?:[ -&(-\[\]-~]|\\[n'\\]){0,8000}')"
     r'|(?P<text>"[ !#-~]{1,200}")'
     r"|(?P<mark>[](){}<>\[,:=])"
 )
@@ -300,7 +302,7 @@ class _Parser:
                 return n.Barrier(self.choice(ops.Scope))
             case "atomic":
                 return self.atomic()
-            case "call" | "fence" | "subgroup":
+            case "call" | "fence" | "subgroup" | "inline":
                 return self.together(word)
         self.at -= 1
         raise self.wrong(f"expected a statement, found {word!r}")
@@ -323,7 +325,33 @@ class _Parser:
                 return self.extern_call()
             case "fence":
                 return n.Fence(self.choice(ops.Scope))
+            case "inline":
+                return self.inline()
         return self.subgroup()
+
+    def inline(self) -> n.Inline:
+        language = self.choice(ops.Inline)
+        text, constraints = unquoted(self.take("code", "a text")), unquoted(self.take("code", "constraints"))
+        self.expect("(")
+        given: list[n.Expr] = []
+        bases: list[str] = []
+        while not self.accept(")"):
+            if given:
+                self.expect(",")
+            base = ""
+            operand: n.Expr
+            if self.word == "address" and NAME.fullmatch(self.following):
+                self.at += 1
+                base, indices, _ = self.element()
+                if len(indices) != 1:
+                    self.fail(f"the address of an element of `{base}` takes one index")
+                operand = indices[0]
+            else:
+                operand = self.expression()
+            given.append(operand)
+            bases.append(base)
+        result = self.local(self.take("name", "a local")) if self.accept("->") else None
+        return n.Inline(language, text, constraints, tuple(given), tuple(bases), result)
 
     def extern_call(self) -> n.ExternCall:
         name = self.plain_name("a function's name")

@@ -132,6 +132,8 @@ class _Emulation:
                 return [replace(stmt, condition=condition, body=body, step=self.block(stmt.step))]
             case n.ExternCall():
                 return [replace(stmt, arguments=self.values(stmt.arguments))]
+            case n.Inline():
+                return [replace(stmt, operands=self.values(stmt.operands))]
             case n.SubGroup():
                 return self.alone(stmt) if self.width == 1 else self.together(stmt)
         return [stmt]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Iterator
 
 from atoll.ir import nodes as n
@@ -70,6 +71,8 @@ def _statement(stmt: n.Stmt, indent: str) -> Iterator[str]:
         case n.ExternCall():
             result = "" if stmt.result is None else f" -> %{stmt.result}"
             yield f"{indent}call {stmt.function}({', '.join(map(expression, stmt.arguments))}){result}"
+        case n.Inline():
+            yield indent + _inline(stmt)
         case n.Fence():
             yield f"{indent}fence {stmt.scope}"
         case n.SubGroup():
@@ -94,6 +97,30 @@ def _atomic(stmt: n.Atomic) -> str:
     result = "" if stmt.result is None else f" -> %{stmt.result}"
     place = _element(stmt.base, stmt.indices)
     return f"atomic {stmt.op} {stmt.order} {stmt.scope} {place}{listed}{result}"
+
+
+def _inline(stmt: n.Inline) -> str:
+    given = [
+        f"address {_element(base, (operand,))}" if base else expression(operand)
+        for base, operand in zip(stmt.bases, stmt.operands, strict=True)
+    ]
+    result = "" if stmt.result is None else f" -> %{stmt.result}"
+    return (
+        f"inline {stmt.language} {quoted(stmt.text)} {quoted(stmt.constraints)}({', '.join(given)}){result}"
+    )
+
+
+def quoted(given: str) -> str:
+    """Return the text of inline code as one word: printable ASCII, with a backslash before what ends it."""
+    return "'" + given.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+
+
+def unquoted(word: str) -> str:
+    """Return what :func:`quoted` made a word of."""
+    return _ESCAPED.sub(lambda found: "\n" if found[1] == "n" else found[1], word[1:-1])
+
+
+_ESCAPED = re.compile(r"\\(.)")
 
 
 def _element(base: str, indices: tuple[n.Expr, ...]) -> str:

@@ -75,7 +75,7 @@ class _Flow:
             case n.Atomic():
                 if stmt.result is not None:
                     self.varying.add(stmt.result)
-            case n.ExternCall():
+            case n.ExternCall() | n.Inline():
                 if stmt.result is not None:
                     self.varying.add(stmt.result)
             case n.Barrier() if way.varying and not self.narrow:

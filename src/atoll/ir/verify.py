@@ -6,6 +6,7 @@ uniformity lives in :mod:`atoll.ir.uniform`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from atoll.diagnostics import Diagnostic, Span
@@ -151,6 +152,8 @@ class _Check:
                 return None
             case n.ExternCall():
                 return self.extern_call(stmt, defined, step=step)
+            case n.Inline():
+                return self.inline(stmt, defined)
             case n.SubGroup():
                 return self.subgroup(stmt, defined, step=step)
             case n.Barrier():
@@ -215,6 +218,28 @@ class _Check:
             return defined
         if self.locals.get(stmt.result) != known.result:
             self.fault(f"local `{stmt.result}` is no {known.result}", stmt.span)
+        return self.define(stmt.result, defined, stmt.span)
+
+    def inline(self, stmt: n.Inline, defined: frozenset[str]) -> frozenset[str]:
+        reason = inline_fault(stmt)
+        if reason or len(stmt.bases) != len(stmt.operands):
+            self.fault(reason or "an operand of inline code has no base", stmt.span)
+            return defined
+        for base, operand in zip(stmt.bases, stmt.operands, strict=True):
+            if base:
+                self.element(base, (operand,), defined, stmt.span)
+                if base in self.private:
+                    self.fault(f"`{base}` is a work-item's own and has no address", stmt.span)
+            else:
+                self.value(operand, defined, None, "an operand")
+                if operand.type.bits < 32:
+                    self.fault(f"an operand of inline code is no {operand.type}", stmt.span)
+        if stmt.result is None:
+            return defined
+        held = self.locals.get(stmt.result)
+        narrow = held is not None and held.bits < 32 and stmt.language is not ops.Inline.MISSING
+        if narrow:
+            self.fault(f"the result of inline code is no {held}", stmt.span)
         return self.define(stmt.result, defined, stmt.span)
 
     def subgroup(self, stmt: n.SubGroup, defined: frozenset[str], *, step: bool) -> frozenset[str]:
@@ -290,6 +315,37 @@ class _Check:
         limit = min(rank, 1) if expr.op is ops.Extent.OFFSET else rank
         if not 0 <= expr.dimension < limit:
             self.fault(f"no {expr.op}.{expr.dimension} of `{expr.view}`", expr.span)
+
+
+#: The longest text of inline code, in characters.
+MAX_INLINE = 4000
+_INLINE = re.compile(r"[ -~\n]*")
+_CONSTRAINT = re.compile(r"=?[A-Za-z][A-Za-z0-9]*")
+_PLACE = re.compile(r"\$(\$|[0-9]+)?")
+
+
+def inline_fault(stmt: n.Inline) -> str | None:
+    """Return what is wrong with the text and the constraints of inline code, or None."""
+    if stmt.language is ops.Inline.MISSING:
+        return None
+    if len(stmt.text) > MAX_INLINE or not _INLINE.fullmatch(stmt.text):
+        return f"inline code is at most {MAX_INLINE} characters of printable ASCII"
+    listed = stmt.constraints.split(",") if stmt.constraints else []
+    for at, item in enumerate(listed):
+        known = _CONSTRAINT.fullmatch(item) and (at == 0 or not item.startswith("="))
+        if not known and item != n.MEMORY:
+            return f"`{item}` is no constraint here"
+    if len(stmt.parts) != len(stmt.operands):
+        return f"{len(stmt.parts)} constraints stand for {len(stmt.operands)} operands"
+    if stmt.result is None and stmt.output is None and not stmt.writes:
+        return f"inline code without a result does nothing unless it says `{n.MEMORY}`"
+    if (stmt.result is not None) and stmt.output is None:
+        return "inline code without an output has no result"
+    count = len(stmt.parts) + (stmt.output is not None)
+    for found in _PLACE.finditer(stmt.text):
+        if found[1] is None or (found[1] != "$" and int(found[1]) >= count):
+            return f"`{found[0]}` names no operand: there are {count}"
+    return None
 
 
 def _subgroup_allows(op: ops.SubGroup, scalar: Scalar) -> bool:

@@ -48,6 +48,8 @@ def values(stmt: n.Stmt) -> tuple[n.Expr, ...]:
             return (stmt.value,) if stmt.lane is None else (stmt.value, stmt.lane)
         case n.ExternCall():
             return stmt.arguments
+        case n.Inline():
+            return stmt.operands
         case n.If() | n.Loop():
             return (stmt.condition,)
     return ()
@@ -103,6 +105,9 @@ def accesses(kernel: Kernel) -> dict[str, str]:
             written.add(stmt.base)
         if isinstance(stmt, n.Atomic):
             read.add(stmt.base)
+        if isinstance(stmt, n.Inline):
+            read.update(stmt.bases)
+            written.update(stmt.bases if stmt.writes else ())
     return {view.name: _access(view.name in read, view.name in written) for view in kernel.views}
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from atoll.kernels.launch import Launch
     from atoll.kernels.oracle import OracleLaunch
     from atoll.kernels.tune import Tuned
+    from atoll.plugin import Target
 
 Sizes = int | tuple[int, ...]
 Conditions = str | tuple[str, ...] | None
@@ -114,6 +115,8 @@ class KernelFunction:
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
         self._compiled: Compiled | None = None
+        #: The same for the targets it was asked for, where it has intrinsics; see :meth:`compiled_for`.
+        self._for: dict[tuple[Any, ...], Compiled] = {}
         #: The block that was best on a device, by its name; see :meth:`tune`.
         self.tuned: dict[str, tuple[int, int, int]] = {}
         #: Code loaded on devices, by the device's identity and by block; see :mod:`atoll.kernels.launch`.
@@ -145,6 +148,36 @@ class KernelFunction:
             )
         return self._compiled
 
+    def compiled_for(self, target: Target) -> Compiled:
+        """Return its KIR for a target, its intrinsics looked up there; without any, the same for all.
+
+        Raises:
+            CompileError: Where the target has no implementation of an intrinsic; with every such call.
+        """
+        compiled = self.compiled()
+        if not compiled.looked:
+            return compiled
+        from atoll.kernels.front import compile_kernel
+        from atoll.kernels.intrinsics.interface import added
+        from atoll.kernels.intrinsics.lookup import load
+
+        load(target.backend)
+        key = (target.backend, target.arch, target.version, added(target.backend))
+        found = self._for.get(key)
+        if found is None:
+            found = self._for[key] = compile_kernel(
+                self.function,
+                self.block,
+                self.bindings,
+                self.__name__,
+                self.checked,
+                target,
+                contract=self.contract,
+            )
+        if found.missing:
+            raise CompileError(*found.missing)
+        return found
+
     def state(self) -> object:
         """Return a mark that is another one once launches made before serve no more."""
         return self._state
@@ -152,6 +185,7 @@ class KernelFunction:
     def changed(self) -> None:
         """Let no launch serve that was made before."""
         self.ready.clear()
+        self._for.clear()
         self._state = object()
 
     def is_current(self) -> bool:

@@ -459,7 +459,8 @@ def executable_for(
     """Return a kernel's code loaded on a device; kept for the next launch of the same code."""
     from atoll.plugin import registry
 
-    compiled, target = kernel.compiled(), device.target()
+    target = device.target()
+    compiled = kernel.compiled_for(target)
     emitter = registry().emitters[target.backend]
     promised = takes_promises(emitter)
     known = known if promised else NOTHING

@@ -29,7 +29,10 @@ def needs(kernel: KernelFunction, emitter: Emitter, target: Target) -> tuple[Dia
     Each has the first place that asks for it. What cannot be emitted is left out: the refusal names it.
     """
     found: dict[Fact, Span | None] = {}
-    whole = kernel.compiled().optimised.kernels[0]
+    try:
+        whole = kernel.compiled_for(target).optimised.kernels[0]
+    except CompileError:
+        return ()
     plain = replace(whole, params=_PLAIN, locals=(), shared=(), arrays=(), body=())
     usual = _facts(plain, emitter, target)
     for span, part in _parts(whole):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError
@@ -11,6 +12,9 @@ from atoll.ir import Module
 from atoll.kernels.definition import KernelFunction
 from atoll.kernels.launch import block_for
 from atoll.plugin import Disassembler, Emitted, Emitter, Target, registry
+
+if TYPE_CHECKING:
+    from atoll.kernels.front import Compiled
 
 
 def show(
@@ -35,7 +39,8 @@ def show(
     if stage in ("kir", "kir-optimised"):
         from atoll.ir.text import text
 
-        return text(kernel.module if stage == "kir" else _passed(kernel, without))
+        compiled = _compiled(kernel, target)
+        return text(compiled.module if stage == "kir" else _passed(compiled, without))
     emitter, wanted = target_named(target)
     if stage is not None:
         stages = registry().emitters_of(emitter.backend)
@@ -57,19 +62,26 @@ def show(
     return emitted.code
 
 
+def _compiled(kernel: KernelFunction, target: str) -> Compiled:
+    """Return a kernel's KIR, which only a kernel with intrinsics has for each target."""
+    if not kernel.compiled().looked:
+        return kernel.compiled()
+    return kernel.compiled_for(target_named(target)[1])
+
+
 def emit(kernel: KernelFunction, emitter: Emitter, target: Target, without: Sequence[str] = ()) -> Emitted:
     """Return the code of a kernel for a target, at its contract's block or the default one."""
     found = kernel.compiled().kernel
-    return emitter.emit(_passed(kernel, without), found.name, target, block_for(found))
+    module = _passed(kernel.compiled_for(target), without)
+    return emitter.emit(module, found.name, target, block_for(found))
 
 
-def _passed(kernel: KernelFunction, without: Sequence[str]) -> Module:
+def _passed(compiled: Compiled, without: Sequence[str]) -> Module:
     """Return a kernel's module after the passes, some left out.
 
     Raises:
         UsageError: Where no pass and no rewrite has one of the names.
     """
-    compiled = kernel.compiled()
     if not without:
         return compiled.optimised
     from atoll.ir.passes import PASSES, REWRITES, optimise

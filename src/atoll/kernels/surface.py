@@ -13,7 +13,7 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import LaunchError
 from atoll.ir import Scalar, ops
 from atoll.ir.nodes import bits_of, value_of
-from atoll.kernels.scalars import Typed, make
+from atoll.kernels.scalars import Fault, Typed, make
 from atoll.kernels.structs import struct_of
 
 if TYPE_CHECKING:
@@ -237,6 +237,26 @@ trunc = _math(ops.Math.TRUNC, "trunc", "Return x without its fraction, as a floa
 rint = _math(ops.Math.RINT, "rint", "Return the nearest whole number, half to even, as a float.")
 pow = _math(ops.Math.POW, "pow", "Return x to the y.")  # noqa: A001 - the surface's word
 fma = _math(ops.Math.FMA, "fma", "Return x * y + z, rounded once.")
+
+
+def _inline(name: str, text: str) -> Callable[..., NoReturn]:
+    def function(_text: str, _constraints: str, *_operands: Any) -> NoReturn:
+        _item(name)
+        raise Fault("ATL0758", f"`{name}` is code of a device, and Python has no body of it")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = text
+    return function
+
+
+asm = _inline(
+    "asm", "Put assembly of the device here: `asm(text, constraints, *operands)`, letters as LLVM has them."
+)
+snippet = _inline("snippet", "Put text of the target's device language here; the constraints are types.")
+operations = _inline(
+    "operations",
+    "Put instructions of the binary that is emitted here, one a line; the constraints are types.",
+)
 
 #: The functions the front end knows, by identity.
 IDS: dict[object, ops.Id] = {

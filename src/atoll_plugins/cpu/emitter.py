@@ -25,6 +25,11 @@ class CpuEmitter:
         """``c``."""
         return "c"
 
+    @property
+    def intrinsics(self) -> str:
+        """The module that implements the standard set."""
+        return "atoll_plugins.cpu.intrinsics"
+
     def target(self, entry: Entry | None, arch: str = "") -> Target:
         """Return the one target: the C text is the same for every processor."""
         return Target(backend="cpu", arch=arch)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from atoll.accel import Entry
-from atoll.ir import Module
+from atoll.ir import Module, ops
 from atoll.plugin import Emitted, Target
 from atoll_plugins.cuda.emitter import PtxEmitter
 from atoll_plugins.cuda.printer import CudaPrinter
-from atoll_plugins.cuda.ptxtext import WARP
+from atoll_plugins.cuda.ptxtext import ASSEMBLY, WARP
 from atoll_plugins.formats.emission import Group, lacks_nothing, prepare
+from atoll_plugins.formats.inline import TYPES
 
 
 class CudaCppEmitter:
@@ -31,8 +32,9 @@ class CudaCppEmitter:
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as CUDA C++."""
         job = prepare(
-            module, kernel, target, group, fixed=False, lacks=lacks_nothing, subgroups=WARP, links=True
-        )
+            module, kernel, target, group, fixed=False, lacks=lacks_nothing, subgroups=WARP, links=True,
+            inline={**ASSEMBLY, ops.Inline.SNIPPET: TYPES},
+        )  # fmt: skip
         return Emitted(
             target=target,
             stage=self.stage,

@@ -10,7 +10,7 @@ from atoll.ir import F64, Module, nodes
 from atoll.ir.ops import Math
 from atoll.plugin import Emitted, Target
 from atoll_plugins.cuda.ptxfunction import Function
-from atoll_plugins.cuda.ptxtext import LEAST_ARCH, WARP, arch_level, least_isa
+from atoll_plugins.cuda.ptxtext import ASSEMBLY, LEAST_ARCH, WARP, arch_level, least_isa
 from atoll_plugins.formats.emission import Group, Node, cannot_emit, prepare
 from atoll_plugins.formats.maths32 import OFFERED
 
@@ -37,6 +37,11 @@ class PtxEmitter:
         """True: plain views are accessed sixteen bytes at a time, views apart through the read-only path."""
         return True
 
+    @property
+    def intrinsics(self) -> str:
+        """The module that implements the standard set."""
+        return "atoll_plugins.cuda.intrinsics"
+
     def target(self, entry: Entry | None, arch: str = "") -> Target:
         """Return the architecture: the one named, else the entry's portable floor, else its least."""
         version = str(entry.version) if entry is not None and entry.version is not None else ""
@@ -47,7 +52,9 @@ class PtxEmitter:
         level = arch_level(target.arch)
         if level is None or level < LEAST_ARCH:
             raise cannot_emit(str(target), f"sm_{LEAST_ARCH} and newer")
-        job = prepare(module, kernel, target, group, fixed=False, lacks=_lacks, subgroups=WARP)
+        job = prepare(
+            module, kernel, target, group, fixed=False, lacks=_lacks, subgroups=WARP, inline=ASSEMBLY
+        )
         major, minor = least_isa(target.arch)
         head = ["// Made by Atoll from KIR: launch ABI 1, no contraction.", f".version {major}.{minor}"]
         head += [f".target {target.arch}", ".address_size 64", ""]

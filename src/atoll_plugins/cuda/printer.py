@@ -114,6 +114,12 @@ class CudaPrinter(GpuPrinter):
         }  # fmt: skip
         return f"((int){found[op]})"
 
+    def address(self, base: str, indices: tuple[nodes.Expr, ...], *, assembly: bool = False) -> str:
+        """Return an address; assembly takes that of shared memory as 32 bits."""
+        found = super().address(base, indices, assembly=assembly)
+        shared = any(item.name == base for item in self.kernel.shared)
+        return f"(unsigned int)__cvta_generic_to_shared({found})" if assembly and shared else found
+
     def barrier(self) -> None:
         """Wait; it orders both memories of the block."""
         self.line("__syncthreads();")

@@ -20,6 +20,7 @@ from atoll_plugins.cuda.ptxtext import PtxFunction, arch_level, float_literal
 from atoll_plugins.formats import maths32
 from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import Job
+from atoll_plugins.formats.inline import filled
 from atoll_plugins.formats.lowering import Lowering, wide
 from atoll_plugins.formats.narrow import is_narrow_float
 from atoll_plugins.formats.places import Places, quoted
@@ -64,6 +65,8 @@ def stored(scalar: Scalar) -> str:
     return "u16" if is_narrow_float(scalar) else typed(scalar)
 
 
+#: What a constraint's register is declared as.
+_LETTERS = {"f": "f32", "d": "f64", "r": "b32", "l": "b64"}
 #: What an address was made from: the view, the indices but the last, and the last without its constant.
 Place = tuple[str, tuple[nodes.Expr, ...], nodes.Expr | None]
 #: The largest constant, in elements, that stands beside an address.
@@ -473,7 +476,7 @@ class Function(Lowering[str]):
                 self.out.branch(self.loops[-1][1])
             case nodes.Return():
                 self.out.line("ret")
-            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup() | nodes.ExternCall():
+            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup() | nodes.ExternCall() | nodes.Inline():
                 self._together(stmt)
             case nodes.Atomic():
                 self._atomic(stmt)
@@ -484,6 +487,8 @@ class Function(Lowering[str]):
         match stmt:
             case nodes.ExternCall():
                 raise AssertionError("an extern is refused before")
+            case nodes.Inline():
+                self._inline(stmt)
             case nodes.Barrier():
                 self.out.line("bar.sync 0")
             case nodes.Fence():
@@ -493,6 +498,28 @@ class Function(Lowering[str]):
                 kind = kind_of(wide(self.scalars[stmt.result]))
                 self.out.line(f"mov.{kind} {self.locals[stmt.result]}, {result}")
                 self.forget(stmt.result)
+
+    def _inline(self, stmt: nodes.Inline) -> None:
+        """Write assembly, its places filled with registers; nothing where nobody asks for its result."""
+        names: list[str] = []
+        if stmt.output is not None:
+            if stmt.result is None and not stmt.writes:
+                return
+            name = stmt.result
+            scratch = _LETTERS[stmt.output]
+            names.append(self.out.register(scratch) if name is None else self.locals[name])
+        for base, operand in zip(stmt.bases, stmt.operands, strict=True):
+            if base:
+                names.append(self._address(base, (operand,))[2])
+            else:
+                names.append(self.held(operand.type, self.expression(operand)))
+        text = filled(stmt.text, names).strip()
+        if text.count(";") == 1 and text.endswith(";"):
+            self.out.line(text[:-1])
+        else:
+            self.out.lines += ["{", *text.split("\n"), "}"]
+        if stmt.result is not None:
+            self.forget(stmt.result)
 
     def _if(self, stmt: nodes.If) -> None:
         other, end = self.out.label("else"), self.out.label("endif")

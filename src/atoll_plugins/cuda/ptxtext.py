@@ -11,6 +11,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from atoll.ir import ops
+from atoll_plugins.formats.inline import Languages
+
 PREFIXES = {"pred": "%p", "b16": "%h", "b32": "%r", "b64": "%rd", "f32": "%f", "f64": "%fd"}
 
 # The first PTX ISA that names an architecture (PTX ISA 9.0, table of `.target`).
@@ -25,6 +28,13 @@ _FIRST_ISA = {
 _ARCH = re.compile(r"sm_(\d{2,4})[af]?")
 LEAST_ARCH = 70
 #: The work-items of a warp, on every architecture.
+#: What PTX assembly takes: what the constraints of NVIDIA's compilers hold.
+ASSEMBLY: Languages = {
+    ops.Inline.ASM: {
+        "f": frozenset({"f32"}), "d": frozenset({"f64"}), "r": frozenset({"i32", "u32", "shared"}),
+        "l": frozenset({"i64", "u64", "ptr"}),
+    }
+}  # fmt: skip
 WARP = 32
 _NEWEST_ISA = (9, 0)
 

@@ -18,6 +18,7 @@ from atoll.ir.nodes import NARROW_FLOATS
 from atoll.ir.ops import Binary, Unary
 from atoll_plugins.formats import chelpers, cnarrow
 from atoll_plugins.formats.cdialect import Dialect
+from atoll_plugins.formats.inline import c_inline
 from atoll_plugins.formats.lowering import info_path
 from atoll_plugins.formats.places import Places, quoted
 
@@ -153,6 +154,10 @@ class CPrinter(ABC):
             terms.append(f"{self.expression(index)} * {self.field(f'{base}.stride.{axis}')}")
         return f"b_{base}[{' + '.join(terms)}]"
 
+    def address(self, base: str, indices: tuple[nodes.Expr, ...], *, assembly: bool = False) -> str:
+        """Return the address of an element; `assembly` may have another one of the group's memory."""
+        return f"&{self.element(base, indices)}"
+
     def _infix(self, operator: str, left: nodes.Expr, right: nodes.Expr) -> str:
         return f"({self.expression(left)} {operator} {self.expression(right)})"
 
@@ -274,7 +279,7 @@ class CPrinter(ABC):
                 self.line(f"goto {self._steps[-1]};" if self._steps[-1] else "continue;")
             case nodes.Return():
                 self.leave()
-            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup() | nodes.ExternCall():
+            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup() | nodes.ExternCall() | nodes.Inline():
                 self.together(stmt)
             case nodes.Atomic():
                 text = self.atomic(stmt, f"&{self.element(stmt.base, stmt.indices)}")
@@ -291,6 +296,11 @@ class CPrinter(ABC):
                 given = ", ".join(bare(self.expression(item)) for item in stmt.arguments)
                 head = "" if stmt.result is None else f"{self.local(stmt.result)} = "
                 self.line(f"{head}{stmt.function}({given});")
+            case nodes.Inline():
+                for text in c_inline(
+                    stmt, self.local, lambda item: bare(self.expression(item)), self.address
+                ):
+                    self.line(text)
             case nodes.Barrier():
                 self.barrier()
             case nodes.Fence():

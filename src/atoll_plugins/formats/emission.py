@@ -17,6 +17,7 @@ from atoll.ir.module import Extern, LocalVariable, Parameter, PrivateArray, Shar
 from atoll.ir.subgroups import emulated
 from atoll.ir.walk import expressions, has_subgroups, statements, values
 from atoll.plugin import Target
+from atoll_plugins.formats.inline import NO_INLINE, Languages, inline_faults
 
 Group = tuple[int, int, int]
 Node = nodes.Expr | nodes.Stmt | Parameter | LocalVariable | PrivateArray | SharedArray
@@ -62,6 +63,7 @@ def prepare(
     lacks: Lacks,
     subgroups: int | None = None,
     links: bool = False,
+    inline: Languages = NO_INLINE,
     fuses: bool = True,
 ) -> Job:
     """Return the job of emitting a kernel.
@@ -76,6 +78,7 @@ def prepare(
         subgroups: What the size of a group is a multiple of where its sub-groups are full; in any other
             group they are emulated. None where the target has no sub-groups.
         links: Whether what is emitted is linked later, so that it may call what others define.
+        inline: The languages of inline code that the target takes.
         fuses: Whether a kernel that asks for contraction is better for it: the target has the instruction.
 
     Raises:
@@ -86,7 +89,7 @@ def prepare(
     except KeyError:
         raise CompileError(_no_kernel(module, name)) from None
     waits = has_barrier(kernel)
-    faults = _lacking(kernel, target, lacks)
+    faults = _lacking(kernel, target, lacks) + inline_faults(kernel, target, inline)
     if not links:
         faults += [_unlinked(item, target) for item in kernel.externs]
     size = group if any(group) else kernel.group

@@ -18,6 +18,7 @@ from atoll_plugins.formats.cgpu import GpuPrinter
 from atoll_plugins.formats.chelpers import helper_name
 from atoll_plugins.formats.cplusplus import BIT_CAST, LONG, TYPES
 from atoll_plugins.formats.emission import Job
+from atoll_plugins.formats.inline import Languages
 
 _DEVICE = "static __attribute__((device)) inline"
 _BUILTIN = {
@@ -53,6 +54,9 @@ HIP_CPP = Dialect(
     },
 )
 
+_HELD = frozenset({"i32", "u32", "f32", "i64", "u64", "f64", "ptr"})
+#: What AMDGCN assembly takes: vector and scalar registers.
+ASSEMBLY: Languages = {ops.Inline.ASM: {"v": _HELD, "s": _HELD}}
 _OCML = re.compile(r"__ocml_([a-z0-9]+)_(f32|f64)")
 _AXES = "xyz"
 _SIZE = "__builtin_amdgcn_wavefrontsize()"

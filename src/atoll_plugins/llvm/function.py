@@ -306,7 +306,7 @@ class LlvmFunction(Lowering[str]):
                 self.leave()
             case nodes.Atomic():
                 self._atomic(stmt)
-            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup() | nodes.ExternCall():
+            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup() | nodes.ExternCall() | nodes.Inline():
                 self._together(stmt)
             case _:
                 assert_never(stmt)
@@ -322,6 +322,8 @@ class LlvmFunction(Lowering[str]):
                 self.assign(stmt.result, self.subgroup(stmt))
             case nodes.ExternCall():
                 raise AssertionError("an extern is refused before")
+            case nodes.Inline():
+                raise AssertionError("inline code is refused before")  # llvmlite has no assembler of AMD's
 
     def assign(self, local: str, value: str) -> None:
         """Store a local."""

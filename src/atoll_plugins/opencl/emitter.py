@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from atoll.accel import Entry
 from atoll.artifact import Fact
-from atoll.ir import Module, nodes
+from atoll.ir import Module, nodes, ops
 from atoll.plugin import Emitted, Target
 from atoll_plugins.formats.emission import Group, Node, prepare
+from atoll_plugins.formats.inline import TYPES
 from atoll_plugins.opencl.printer import OpenClPrinter, uses_double
 
 DEFAULT_VERSION = "1.2"
@@ -28,6 +29,11 @@ class OpenClEmitter:
         """``opencl-c``."""
         return "opencl-c"
 
+    @property
+    def intrinsics(self) -> str:
+        """The module that implements the standard set."""
+        return "atoll_plugins.opencl.intrinsics"
+
     def target(self, entry: Entry | None, arch: str = "") -> Target:
         """Return the version of the entry; the text is OpenCL C 1.2, which every later one takes."""
         version = str(entry.version) if entry is not None and entry.version is not None else DEFAULT_VERSION
@@ -35,7 +41,9 @@ class OpenClEmitter:
 
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as OpenCL C."""
-        job = prepare(module, kernel, target, group, fixed=False, lacks=_lacks)
+        job = prepare(
+            module, kernel, target, group, fixed=False, lacks=_lacks, inline={ops.Inline.SNIPPET: TYPES}
+        )
         extensions = ["cl_khr_fp64"] if uses_double(job) else []
         return Emitted(
             target=target,

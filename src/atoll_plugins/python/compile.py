@@ -68,7 +68,9 @@ def codes(
     compiled = kernel.compiled()
     group = block_for(compiled.kernel)
     return [
-        emitter.emit(compiled.optimised, compiled.kernel.name, replace(target, lines=lines), group)
+        emitter.emit(
+            kernel.compiled_for(target).optimised, compiled.kernel.name, replace(target, lines=lines), group
+        )
         for target in targets(emitter, entry)
     ]
 

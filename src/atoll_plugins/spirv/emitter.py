@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from atoll.accel import Entry
 from atoll.artifact import Fact
-from atoll.ir import F64, Module, nodes
+from atoll.ir import F64, Module, nodes, ops
 from atoll.ir.ops import Math
 from atoll.plugin import Emitted, Target
 from atoll_plugins.formats.emission import WIDEST, Group, Job, Node, cannot_emit, prepare
+from atoll_plugins.formats.inline import VALUES
 from atoll_plugins.formats.vulkan_rules import SPIRV_OF_VULKAN
 from atoll_plugins.spirv.assembler import Assembler
 from atoll_plugins.spirv.disassembler import disassemble
@@ -33,6 +34,11 @@ class SpirvEmitter:
         """``spirv``."""
         return "spirv"
 
+    @property
+    def intrinsics(self) -> str:
+        """The module that implements the standard set."""
+        return "atoll_plugins.spirv.intrinsics"
+
     def target(self, entry: Entry | None, arch: str = "") -> Target:
         """Return the Vulkan version of the entry; the SPIR-V version is the one every such device takes."""
         version = str(entry.version) if entry is not None and entry.version is not None else DEFAULT_VERSION
@@ -41,7 +47,8 @@ class SpirvEmitter:
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as a SPIR-V module."""
         version = _version(target)
-        job = prepare(module, kernel, target, group, fixed=True, lacks=_lacks, subgroups=WIDEST)
+        job = prepare(module, kernel, target, group, fixed=True, lacks=_lacks, subgroups=WIDEST,
+            inline={ops.Inline.OPERATIONS: VALUES})  # fmt: skip
         assembler = Assembler(version)
         Function(job, assembler).write()
         names = [capability.name for capability in assembler.capabilities]

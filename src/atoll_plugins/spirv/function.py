@@ -19,6 +19,7 @@ from atoll_plugins.formats.places import Places
 from atoll_plugins.formats.powers import with_special_cases
 from atoll_plugins.spirv import resources
 from atoll_plugins.spirv.assembler import Assembler, literal_words
+from atoll_plugins.spirv.inline import instructions
 from atoll_plugins.spirv.opcodes import (
     Capability,
     Decoration,
@@ -371,7 +372,7 @@ class Function(Lowering[int]):
                 self.out.emit(Op.Branch, self.loops[-1][1])
             case nodes.Return():
                 self.out.emit(Op.Return)
-            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup() | nodes.ExternCall():
+            case nodes.Barrier() | nodes.Fence() | nodes.SubGroup() | nodes.ExternCall() | nodes.Inline():
                 self._together(stmt)
             case nodes.Atomic():
                 self._atomic(stmt)
@@ -425,6 +426,8 @@ class Function(Lowering[int]):
         match stmt:
             case nodes.ExternCall():
                 raise AssertionError("an extern is refused before")
+            case nodes.Inline():
+                self._inline(stmt)
             case nodes.Barrier():
                 group = self.types.word(Scope.Workgroup)
                 self.out.emit(Op.ControlBarrier, group, group, memory)
@@ -432,6 +435,14 @@ class Function(Lowering[int]):
                 self.out.emit(Op.MemoryBarrier, self.types.word(_SCOPES[stmt.scope]), memory)
             case nodes.SubGroup():
                 self.out.emit(Op.Store, self.locals[stmt.result], self._subgroup(stmt))
+
+    def _inline(self, stmt: nodes.Inline) -> None:
+        """Write SPIR-V instructions, one a line (:mod:`atoll_plugins.spirv.inline`)."""
+        values = [self.expression(item) for item in stmt.operands]
+        kind = None if stmt.result is None else self.types.scalar(self.scalars[stmt.result])
+        result = instructions(self.out, self.types, stmt, values, kind)
+        if stmt.result is not None and result is not None:
+            self.out.emit(Op.Store, self.locals[stmt.result], result)
 
     def _subgroup(self, stmt: nodes.SubGroup) -> int:
         """Do an operation of a sub-group; a broadcast of any lane is a shuffle."""

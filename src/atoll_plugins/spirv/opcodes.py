@@ -110,6 +110,8 @@ class Op(IntEnum):
     BitwiseXor = 198
     BitwiseAnd = 199
     Not = 200
+    BitReverse = 204
+    BitCount = 205
     ControlBarrier = 224
     MemoryBarrier = 225
     AtomicLoad = 227

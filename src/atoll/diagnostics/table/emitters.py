@@ -41,4 +41,9 @@ CODES = {
         "The code for this target runs only on devices that have what is named, and a launch elsewhere is "
         "refused before it starts. The place is the first that asks for it.",
     ),
+    "ATL0788": CodeInfo(
+        "inline code in a language that the target does not take",
+        "An implementation of an intrinsic holds assembly, text of a device language or operations of a binary "
+        "form. Each stage of a platform takes some of them; the note says which.",
+    ),
 }

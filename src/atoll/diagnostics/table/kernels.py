@@ -205,4 +205,28 @@ CODES = {
         "no such kernel or stage",
         "The file has no kernel of that name, or the target has no stage of that name.",
     ),
+    "ATL0770": CodeInfo(
+        "an intrinsic without an implementation for the target",
+        "Look-up takes the implementation for exactly this architecture, else the highest floor that the "
+        "target meets, else the platform's general one, else a body that the interface's author declared "
+        "portable. The notes list every implementation with why it does not serve.",
+    ),
+    "ATL0771": CodeInfo(
+        "two implementations for one target",
+        "An intrinsic has one implementation for a platform and an architecture. The notes name both places.",
+    ),
+    "ATL0772": CodeInfo(
+        "an implementation with another signature",
+        "Names, types and the result of an implementation are exactly those of the interface.",
+    ),
+    "ATL0773": CodeInfo(
+        "a mark that cannot stand there",
+        "Interfaces and implementations are classes of static functions; an implementation names its "
+        "platform, and intrinsics that the interface has. Nobody calls an implementation.",
+    ),
+    "ATL0774": CodeInfo(
+        "inline code that does not fit its operands",
+        "`asm`, `snippet` and `operations` stand in implementations of intrinsics. Every operand has a constraint "
+        "that holds its type, every `$n` an operand; code without a result says that it writes memory.",
+    ),
 }

@@ -29,6 +29,7 @@ from atoll.kernels.front.values import (
     Weak,
     described,
 )
+from atoll.kernels.intrinsics.interface import Intrinsic
 from atoll.kernels.scalars import CLASSES, FixedType, Typed
 from atoll.kernels.structs import struct_of
 
@@ -74,6 +75,10 @@ def lower_call(state: State, node: ast.Call) -> Value | None:
         from atoll.kernels.front.externs import lower_extern
 
         return lower_extern(state, node, target)
+    if isinstance(target, Intrinsic):
+        from atoll.kernels.front.intrinsics import lower_intrinsic
+
+        return lower_intrinsic(state, node, target)
     if isinstance(target, type) and issubclass(target, Typed) and target is not Typed:
         return _conversion(state, node, target.scalar)
     made = struct_of(target)
@@ -102,6 +107,10 @@ def _handler(target: object) -> Callable[[State, ast.Call, object], Value | None
             from atoll.kernels.front.subgroups import lower_subgroup
 
             return lower_subgroup
+        if target in (surface.asm, surface.snippet, surface.operations):
+            from atoll.kernels.front.intrinsics import lower_inline
+
+            return lower_inline
         if target is builtins.print:
             from atoll.kernels.front.checks import lower_print
 

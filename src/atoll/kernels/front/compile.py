@@ -23,10 +23,12 @@ from atoll.kernels.front.state import Frame, Instance, LocalBinding, Place, Stat
 from atoll.kernels.front.statements import lower_block
 from atoll.kernels.front.structures import struct_parameters
 from atoll.kernels.front.values import PointerValue, ViewValue
+from atoll.kernels.intrinsics.lookup import HOST
 from atoll.kernels.pointers import PointerType
 from atoll.kernels.source import Function, find
 from atoll.kernels.structs import StructType, StructView
 from atoll.kernels.vectors import VecView
+from atoll.plugin import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,9 @@ class Compiled:
     typing: Mapping[Instance, Typing] = field(compare=False)
     #: What a checked kernel checks, by number.
     checks: tuple[Check, ...] = ()
+    #: The intrinsics that it calls, with what was found for the target; and the refusals of the others.
+    looked: Mapping[str, str] = field(default_factory=dict, compare=False)
+    missing: tuple[Diagnostic, ...] = field(default=(), compare=False)
     #: What it calls that has no body, with why that is left out.
     skipped: Mapping[str, str] = field(default_factory=dict, compare=False)
 
@@ -76,6 +81,7 @@ def compile_kernel(
     bindings: tuple[tuple[str, Any], ...] = (),
     exported: str = "",
     checked: int = 0,
+    target: Target = HOST,
     *,
     contract: bool = False,
 ) -> Compiled:
@@ -87,6 +93,7 @@ def compile_kernel(
         bindings: What an instance of a generic kernel binds.
         exported: The kernel's name; by default the function's.
         checked: The words of the buffer that a checked kernel reports to; 0 for one without checks.
+        target: What intrinsics are looked up for.
         contract: Whether products may be fused with the sums they go into.
 
     Raises:
@@ -105,7 +112,7 @@ def compile_kernel(
         )
     known = dict(bindings)
     frame = Frame(found, (found,), assigned=assigned_names(found.node), kernel=True, bindings=known)
-    state = State(frame)
+    state = State(frame, target=target)
     whole = signature(found, known)
     signed = whole.params
     bind_constants(frame, whole, known)
@@ -128,7 +135,9 @@ def compile_kernel(
     frames = {instance_key(frame): frame, **state.devices}
     typing = {key: Typing(item.function, dict(item.typed), item.bindings) for key, item in frames.items()}
     checks = () if state.checks is None else tuple(state.checks.found)
-    return Compiled(verify(Module(kernels=(kernel,))), signed, state.captures, typing, checks, state.skipped)
+    module = verify(Module(kernels=(kernel,)))
+    looked, lacking = dict(state.looked), tuple(state.missing)
+    return Compiled(module, signed, state.captures, typing, checks, looked, lacking, state.skipped)
 
 
 def _reporting(

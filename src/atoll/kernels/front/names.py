@@ -24,6 +24,7 @@ from atoll.kernels.front.values import (
     described,
 )
 from atoll.kernels.generics import is_variable
+from atoll.kernels.intrinsics.interface import Intrinsic
 from atoll.kernels.scalars import Typed
 from atoll.kernels.structs import struct_of
 
@@ -101,7 +102,7 @@ def _global(state: State, node: ast.AST, found: object, path: tuple[str, ...]) -
             node,
             hint="pass it as an argument",
         )
-    if isinstance(found, DeviceFunction) or struct_of(found) is not None:
+    if isinstance(found, DeviceFunction | Intrinsic) or struct_of(found) is not None:
         state.captures.record(state.frame.function.function, path, found)
     return Opaque(found, path)
 

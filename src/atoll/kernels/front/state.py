@@ -25,8 +25,10 @@ from atoll.kernels.front.values import (
     ViewValue,
     Weak,
 )
+from atoll.kernels.intrinsics.lookup import HOST
 from atoll.kernels.source import Function
 from atoll.kernels.structs import StructType
+from atoll.plugin import Target
 
 if TYPE_CHECKING:
     from atoll.kernels.front.checks import Checks
@@ -149,6 +151,11 @@ class State:
     externs: list[Extern] = field(default_factory=list)
     #: What is called and has no body here, with why.
     skipped: dict[str, str] = field(default_factory=dict)
+    #: What is compiled for, where an intrinsic is looked up.
+    target: Target = HOST
+    #: The intrinsics that were looked up, with what was found; and the refusals of those that have nothing.
+    looked: dict[str, str] = field(default_factory=dict)
+    missing: list[Diagnostic] = field(default_factory=list)
     #: The checks of a checked kernel; None in any other.
     checks: Checks | None = None
 
@@ -183,7 +190,7 @@ class State:
         """Add a statement, and note what it defines."""
         self.out.append(stmt)
         defines = stmt.local if isinstance(stmt, n.Assign) else None
-        if isinstance(stmt, n.Atomic | n.SubGroup | n.ExternCall):
+        if isinstance(stmt, n.Atomic | n.SubGroup | n.ExternCall | n.Inline):
             defines = stmt.result
         if defines is not None and self.defined is not None:
             self.defined |= {defines}

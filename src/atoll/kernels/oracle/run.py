@@ -19,6 +19,7 @@ from atoll.kernels.contract import hold
 from atoll.kernels.definition import KernelFunction, Sizes
 from atoll.kernels.front.signature import SignedParameter
 from atoll.kernels.front.state import Instance
+from atoll.kernels.intrinsics.lookup import HOST
 from atoll.kernels.launch import Done, Shape, over_shape
 from atoll.kernels.oracle.exchange import answered, whole
 from atoll.kernels.oracle.item import Group, Item
@@ -73,7 +74,7 @@ class OracleLaunch:
         Raises:
             LaunchError: For an argument that does not fit, and for what the run found, with its line.
         """
-        compiled = self.kernel.compiled()
+        compiled = self.kernel.compiled_for(HOST)
         kernel = compiled.kernel
         checked = check(kernel, spread(compiled.params, arguments))
         hold(self.kernel.requires, kernel.name, checked)
