@@ -40,7 +40,7 @@ def test_marked_declarations_join_every_root(tmp_path: Path) -> None:
     assert [item.name for item in found.entries] == ["app_saxpy", "app_scale", "app_words"]
     assert found.lacking == ()
     assert "void app_scale(float factor, float *x, unsigned n);" in header(found)
-    assert 'extern "C" void app_scale(float factor, float *x, unsigned n);' in cxx_module(found)
+    assert "inline void app_scale(float factor, float *x, unsigned n) {" in cxx_module(found)
 
 
 @pytest.mark.parametrize(

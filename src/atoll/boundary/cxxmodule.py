@@ -1,7 +1,10 @@
 """What does C++20 see? One module over the header: every entry in its namespace, under all of its names.
 
-Each entry is declared again in its namespace instead of being exported by a using-declaration: g++ 12 drops
-an exported using-declaration in silence. C linkage makes it the same function ([dcl.link]).
+With a registry each entry is declared again in its namespace instead of being exported by a
+using-declaration: g++ 12 drops an exported using-declaration in silence. C linkage makes it the same function
+([dcl.link]), which clears what the last call reported before it sends the call to a root. With one root nothing
+stands between a caller and the island, so the module does it: an inline function that forgets, then calls
+(``docs/decisions/0224-the-module-clears-before-a-call.md``).
 """
 
 from __future__ import annotations
@@ -34,7 +37,13 @@ def cxx_module(interface: Interface, shape: str = "link") -> str:
         f'extern "C" {_HIDDEN} const char *atoll_last_error(void);',
     ]
     use = f"{module_stem(interface.module)}_use"
-    own += [f'extern "C" int {use}(const char *root);'] if shape == "registry" else []
+    registry = shape == "registry"
+    own += [
+        f'extern "C" int {use}(const char *root);'
+        if registry
+        else f'extern "C" {_HIDDEN} void atoll_forget(void);'
+    ]
+    forget = "" if registry else f"::{space}::atoll_forget"
     lines = [
         f"// The boundary `{interface.module}` of `{interface.package}` as a C++20 module. {GENERATED}",
         "module;",
@@ -42,10 +51,10 @@ def cxx_module(interface: Interface, shape: str = "link") -> str:
         f"export module {interface.module};",
         "",
         *_namespace("namespace", space, own),
-        *_namespace("export namespace", space, _shared(interface, use if shape == "registry" else "")),
+        *_namespace("export namespace", space, _shared(interface, use if registry else "")),
     ]
     for path, items in groupby(interface.entries, key=lambda item: item.entry.namespace):
-        inside = [line for item in items for line in _entry(item)]
+        inside = [line for item in items for line in _entry(item, forget)]
         lines += _namespace("export namespace", "::".join([space, *path]), inside)
     return "\n".join(lines)
 
@@ -71,9 +80,14 @@ def _shared(interface: Interface, use: str) -> list[str]:
     return lines
 
 
-def _entry(item: InterfaceEntry) -> Iterator[str]:
+def _entry(item: InterfaceEntry, forget: str) -> Iterator[str]:
+    """Give an entry under its names; where `forget` names a function, a call goes through it first."""
     yield from (f"/// {line}".rstrip() for line in item.entry.doc.replace("\\", "/").splitlines())
-    yield f'extern "C" {c_declaration(item.entry)};'
+    if forget:
+        given = ", ".join(parameter.name for parameter in item.entry.parameters)
+        yield f"inline {c_declaration(item.entry)} {{ {forget}(); return ::{item.name}({given}); }}"
+    else:
+        yield f'extern "C" {c_declaration(item.entry)};'
     for name in item.names:
         if name != item.name:
             yield f"inline constexpr auto {name} = {item.name};"

@@ -55,6 +55,11 @@ ATOLL_HIDDEN void atoll_fail(const char *text) {
   atoll_keep(atoll_error_text, sizeof atoll_error_text, text);
 }
 
+ATOLL_HIDDEN void atoll_forget(void) {
+  atoll_device_text[0] = 0;
+  atoll_error_text[0] = 0;
+}
+
 /* ---- what the environment asks: nothing else runs in silence ---- */
 
 static atomic_int atoll_is_decided;

@@ -102,6 +102,8 @@ ATOLL_HIDDEN void atoll_processor_name(char *out, size_t capacity);
 ATOLL_HIDDEN const char *atoll_device_name(void);
 /* The last failure's text on this thread; "" where there was none. */
 ATOLL_HIDDEN const char *atoll_last_error(void);
+/* Before each call of an island: forget what the last one on this thread reported, device and failure. */
+ATOLL_HIDDEN void atoll_forget(void);
 /* Keep a failure's text on this thread, for code that fails before it launches. */
 ATOLL_HIDDEN void atoll_fail(const char *text);
 /* Launch on the named driver of this library, report the device, keep the error. 0 or nonzero. Refused
