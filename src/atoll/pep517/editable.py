@@ -15,6 +15,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atoll.diagnostics import Diagnostic
+from atoll.errors import UnreadableError, UsageError
+from atoll.manifest import find
 from atoll.pep517.settings import Settings, built, from_data, opened
 
 if TYPE_CHECKING:
@@ -65,7 +68,28 @@ def rebuild(asked: str) -> str:
     """
     data = json.loads(asked)
     settings = from_data({name: value for name, value in data.items() if name != "root"})
-    return str(built(opened(Path(data["root"]), settings), settings).tree)
+    return str(built(_found(Path(data["root"]), settings), settings).tree)
+
+
+def _found(root: Path, settings: Settings) -> Session:
+    """Return the project where it was installed from; a manifest in a folder above is another project's."""
+    if not _lies_at(root):
+        raise UsageError(
+            Diagnostic(
+                code="ATL0484",
+                message="the project of an editable install has moved or is gone",
+                notes=(f"it was installed from: {root}", "there is no manifest there now"),
+                hint="install it again from where it lies now, or uninstall it",
+            )
+        )
+    return opened(root, settings)
+
+
+def _lies_at(root: Path) -> bool:
+    try:
+        return find(root).parent == root
+    except UnreadableError:
+        return False
 
 
 def main() -> int:

@@ -24,4 +24,9 @@ CODES = {
         "A source distribution holds the project and nothing beside it: a link that leads outside, a special "
         "file, and a dependency on a folder beside the project are refused.",
     ),
+    "ATL0484": CodeInfo(
+        "an editable install whose project has moved or is gone",
+        "An editable install builds its project in the folder that it was installed from. A manifest in a folder "
+        "above that one is another project's and is never built in its place.",
+    ),
 }
