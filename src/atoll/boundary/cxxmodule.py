@@ -2,8 +2,8 @@
 
 With a registry each entry is declared again in its namespace instead of being exported by a
 using-declaration: g++ 12 drops an exported using-declaration in silence. C linkage makes it the same function
-([dcl.link]), which clears what the last call reported before it sends the call to a root. With one root nothing
-stands between a caller and the island, so the module does it: an inline function that forgets, then calls
+([dcl.link]), which clears what the last call reported before it sends the call to a root. With one root
+nothing stands between a caller and the island, so the module does it: an inline function forgets, then calls
 (``docs/decisions/0224-the-module-clears-before-a-call.md``).
 """
 
