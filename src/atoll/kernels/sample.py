@@ -62,7 +62,7 @@ def _argument(
     if isinstance(kind, VecType):
         return kind(*(_argument(scalar, size, random) for _, scalar in kind.fields))
     if isinstance(kind, StructType):
-        return kind.make(*(_argument(scalar, size, random) for _, scalar in kind.fields))
+        return kind.make(*(_argument(member, size, random) for _, member in kind.declared))
     if isinstance(kind, StructView):
         return _structs(kind, size, random)
     if isinstance(kind, View):
@@ -78,8 +78,12 @@ def _structs(view: StructView, size: int, random: np.random.Generator) -> Any:
     import numpy as np
 
     made = np.zeros((size,) * view.rank, view.struct.dtype())
-    for name, scalar in view.struct.fields:
-        made[name] = _array(View(scalar, view.rank), size, random)
+    for name, member in view.struct.declared:
+        if isinstance(member, Scalar):
+            made[name] = _array(View(member, view.rank), size, random)
+        else:
+            parts = [_array(View(scalar, view.rank), size, random) for _, scalar in member.fields]
+            made[name] = np.stack(parts, axis=-1)
     return made
 
 

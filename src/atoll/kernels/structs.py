@@ -1,13 +1,14 @@
-"""What a struct is to a kernel: a dataclass of scalars, by value; an array of them is an array of each field.
+"""What is a struct to a kernel? A dataclass of scalars and vectors; an array of it is one of each part.
 
-A view of structs becomes one view for each field over the same memory, so KIR and the launch ABI know no
-struct: the strides say where the next one lies. Values are never changed in part; an element's field is.
+A view of structs becomes one view for each *part* over the same memory, so KIR and the launch ABI know no
+struct: the strides say where the next one lies. A part is a scalar member, or a component of a member that is
+a vector. Values are never changed in part; an element's member is.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
 
     from atoll.kernels.front.signature import SignedParameter
-    from atoll.kernels.vectors import VecView
+    from atoll.kernels.vectors import VecType, VecView
 else:
 
     def dataclass_transform(**_: object) -> Any:
@@ -32,10 +33,17 @@ C = TypeVar("C")
 
 @dataclass(frozen=True, slots=True)
 class StructType:
-    """A struct: its name and its fields in order."""
+    """A struct.
+
+    Attributes:
+        name: What its class is called.
+        fields: Its parts in order; those of a vector `at` are `at_x`, `at_y`.
+        members: What the class declares, in order; empty where the parts are the members.
+    """
 
     name: str
     fields: tuple[tuple[str, Scalar], ...]
+    members: tuple[tuple[str, Scalar | VecType], ...] = ()
     #: The class, which is no part of equality: a cell that is run again defines it anew.
     make: Any = field(default=None, compare=False, repr=False)
 
@@ -45,15 +53,38 @@ class StructType:
 
         from atoll.ir.vector import memory_dtype
 
-        return np.dtype([(name, memory_dtype(scalar)) for name, scalar in self.fields], align=True)
+        listed: list[Any] = []
+        for name, kind in self.declared:
+            if isinstance(kind, Scalar):
+                listed.append((name, memory_dtype(kind)))
+            else:
+                listed.append((name, memory_dtype(kind.element), (len(kind.fields),)))
+        return np.dtype(listed, align=True)
 
     def __str__(self) -> str:
         return self.name
 
     @property
+    def declared(self) -> tuple[tuple[str, Scalar | VecType], ...]:
+        """The members with their types."""
+        return self.members or self.fields
+
+    @property
     def names(self) -> tuple[str, ...]:
-        """The names of the fields."""
-        return tuple(name for name, _ in self.fields)
+        """The names of the members."""
+        return tuple(name for name, _ in self.declared)
+
+    def gathered(
+        self, parts: Sequence[Any], vector: Callable[[VecType, tuple[Any, ...]], Any]
+    ) -> dict[str, Any]:
+        """Return one item for each part as one for each member; `vector` joins those of a vector."""
+        left, found = iter(parts), {}
+        for name, kind in self.declared:
+            if isinstance(kind, Scalar):
+                found[name] = next(left)
+            else:
+                found[name] = vector(kind, tuple(next(left) for _ in kind.fields))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +108,26 @@ def struct_of(found: object) -> StructType | None:
 
 @dataclass_transform(frozen_default=True)
 def struct(cls: type[C]) -> type[C]:
-    """Mark a class of annotated scalars as a struct: ``@atoll.struct class Body: x: f32; y: f32``.
+    """Mark a class of annotated scalars and vectors as a struct: ``@struct class Body: at: vec[f32, 3]``.
 
-    Its NumPy dtype, laid out as C does, is ``Body.dtype``.
+    It has the members of the structs it is derived from, too. Its NumPy dtype, laid out as C does, is
+    ``Body.dtype``; a vector lies there as an array.
 
     Raises:
-        CompileError: Where a field is no scalar, with its name.
+        CompileError: Where a field is neither, with its name.
     """
-    kind = StructType(cls.__name__, tuple(_fields(cls)), cls)
+    members = tuple(_members(cls).items())
+    kind = StructType(cls.__name__, tuple(_parts(cls, members)), members, cls)
 
     def typed(self: Any) -> None:
         from atoll.kernels.scalars import convert, make
 
-        for name, scalar in kind.fields:
-            object.__setattr__(self, name, make(scalar, convert(getattr(self, name), scalar)))
+        for name, member in kind.declared:
+            given = getattr(self, name)
+            value = (
+                make(member, convert(given, member)) if isinstance(member, Scalar) else _vector(member, given)
+            )
+            object.__setattr__(self, name, value)
 
     cls.__post_init__ = typed  # type: ignore[attr-defined]
     cls.__atoll_struct__ = kind  # type: ignore[attr-defined]
@@ -98,8 +135,29 @@ def struct(cls: type[C]) -> type[C]:
     return dataclass(frozen=True)(cls)
 
 
-def _fields(cls: type) -> list[tuple[str, Scalar]]:
+def _vector(kind: VecType, given: Any) -> Any:
+    from atoll.kernels.vectors import VecValue, taken
+
+    value = taken(given)
+    parts = value.parts if isinstance(value, VecValue) else tuple(value)
+    return kind(*parts)
+
+
+def _parts(cls: type, members: Sequence[tuple[str, Scalar | VecType]]) -> list[tuple[str, Scalar]]:
+    found: dict[str, Scalar] = {}
+    for name, kind in members:
+        parts = ((name, kind),) if isinstance(kind, Scalar) else kind.fields
+        for part, scalar in parts:
+            whole = name if isinstance(kind, Scalar) else f"{name}_{part}"
+            if whole in found:
+                raise CompileError(_refusal(f"`{cls.__name__}` has two parts that are called `{whole}`"))
+            found[whole] = scalar
+    return list(found.items())
+
+
+def _members(cls: type) -> dict[str, Scalar | VecType]:
     from atoll.kernels.front.signature import scalar_or_view
+    from atoll.kernels.vectors import VecType
 
     try:
         annotations = inspect.get_annotations(cls, eval_str=True)
@@ -108,14 +166,17 @@ def _fields(cls: type) -> list[tuple[str, Scalar]]:
             _refusal(f"an annotation of `{cls.__name__}` cannot be evaluated: {error}")
         ) from error
     faults = []
-    found: list[tuple[str, Scalar]] = []
+    found: dict[str, Scalar | VecType] = {}
+    for base in reversed(cls.__mro__[1:]):
+        inherited = struct_of(base)
+        found.update(inherited.declared if inherited is not None else ())
     for name, annotation in annotations.items():
-        scalar = scalar_or_view(annotation)
-        if not isinstance(scalar, Scalar) or scalar == BOOL:
+        kind = annotation if isinstance(annotation, VecType) else scalar_or_view(annotation)
+        if not isinstance(kind, Scalar | VecType) or kind == BOOL:
             faults.append(_refusal(f"the field `{name}` of `{cls.__name__}` cannot be a {annotation!r}"))
         else:
-            found.append((name, scalar))
-    if not annotations:
+            found[name] = kind
+    if not found and not faults:
         faults.append(_refusal(f"`{cls.__name__}` has no field"))
     if faults:
         raise CompileError(*faults)
@@ -123,7 +184,9 @@ def _fields(cls: type) -> list[tuple[str, Scalar]]:
 
 
 def _refusal(message: str) -> Diagnostic:
-    return Diagnostic(code="ATL0712", message=message, hint="a field is a scalar other than bool: `x: f32`")
+    return Diagnostic(
+        code="ATL0712", message=message, hint="a field is a scalar other than bool, or a vector: `x: f32`"
+    )
 
 
 class _Dtype:
@@ -176,7 +239,20 @@ def _arrays(name: str, kind: StructView, value: Any) -> list[Any]:
             f"the argument is {given}",
             hint=f"make it with `numpy.zeros(n, {kind.struct}.dtype)`",
         )
-    return [value[field] for field in kind.struct.names]
+    found: list[Any] = []
+    for called, member in kind.struct.declared:
+        array = value[called]
+        if isinstance(member, Scalar):
+            found.append(array)
+        elif array.shape != (*value.shape, len(member.fields)):
+            raise _wrong(
+                f"the argument `{name}` does not fit its parameter",
+                f"the field `{called}` is a {member}, in NumPy an array of {len(member.fields)}",
+                f"the argument has {array.dtype} of shape {array.shape[value.ndim :]} there",
+            )
+        else:
+            found += [array[..., at] for at in range(len(member.fields))]
+    return found
 
 
 def _rows(name: str, kind: VecView, value: Any) -> Any:
@@ -208,7 +284,11 @@ def _values(name: str, kind: StructType, value: Any) -> list[Any]:
             f"the parameter is the struct {kind}",
             f"the argument is a {type(value).__name__}",
         )
-    return [getattr(value, field) for field in kind.names]
+    found: list[Any] = []
+    for called, member in kind.declared:
+        part = getattr(value, called)
+        found += [part] if isinstance(member, Scalar) else part.parts
+    return found
 
 
 def _wrong(message: str, *notes: str, hint: str | None = None) -> LaunchError:

@@ -34,9 +34,16 @@ def everywhere(text: str, domain: int, *arguments: Any) -> tuple[Any, ...]:
             found.python(domain)(*given)
         else:
             found.over(domain, device=where)(*given)
-        answers.append([item.tolist() for item in given if isinstance(item, np.ndarray)])
+        answers.append([plain(item.tolist()) for item in given if isinstance(item, np.ndarray)])
     assert answers[0] == answers[1] == answers[2]
     return tuple(answers[0])
+
+
+def plain(value: Any) -> Any:
+    """Return a value of NumPy with its arrays as lists."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return type(value)(map(plain, value)) if isinstance(value, list | tuple) else value
 
 
 def pairs(pair: Any) -> Any:
@@ -181,3 +188,123 @@ def test_an_array_of_something_else_is_refused(argument: Any, note: str) -> None
     said = caught.value.diagnostics[0]
     assert said.code == "ATL0760"
     assert any(item.startswith(note) for item in said.notes), said.notes
+
+
+BALL = """
+@struct
+class Ball:
+    kind: i32
+    at: vec[f32, 3]
+    mass: f64
+    speed: vec[f32, 2]
+"""
+
+
+def balls(kind: Any) -> Any:
+    made = np.zeros(4, kind.dtype)
+    made["kind"], made["mass"] = np.arange(4), 0.5
+    made["at"], made["speed"] = np.arange(12).reshape(4, 3), np.arange(8).reshape(4, 2)
+    return made
+
+
+def with_balls(text: str, domain: int, *arguments: Any) -> tuple[Any, ...]:
+    """Run the kernel `k`, whose structs are `Ball`, everywhere."""
+    return everywhere(BALL + text + "\nPair = Ball\n", domain, *arguments)
+
+
+def test_a_vector_lies_in_a_struct_as_an_array() -> None:
+    dtype = namespace(BALL)["Ball"].dtype
+    assert [dtype.fields[name][1] for name in dtype.names] == [0, 4, 16, 24]
+    assert (dtype.itemsize, dtype["at"].shape, dtype["speed"].shape) == (32, (3,), (2,))
+
+
+def test_vectors_in_structs_are_read_written_and_made() -> None:
+    text = """
+@device
+def moved(b: Ball, by: f32) -> Ball:
+    at = b.at + vec[f32, 3](b.speed.x, b.speed[1], 0.0) * by
+    return Ball(b.kind + 1, at, speed=-b.speed, mass=b.mass * 2)
+
+@kernel
+def k(x: view[Ball], one: Ball, out: view[f32]):
+    i = atoll.global_id(0)
+    before = x[i]
+    x[i] = moved(before, 2.0)
+    x[i].at.z = before.at.x
+    x[i].at.y += 100
+    x[i].speed = x[i].speed * 2
+    x[i].speed -= one.speed
+    out[i] = one.at.z + x[i].at[0] + before.at.x
+"""
+
+    def one(kind: Any) -> Any:
+        return kind(7, (1.0, 2.0, 3.0), 0.25, (10.0, 20.0))
+
+    after, out = with_balls(text, 4, balls, one, np.zeros(4, np.float32))
+    for i, (kind, at, mass, speed) in enumerate(after):
+        a, s = [3.0 * i, 3 * i + 1, 3 * i + 2], [2.0 * i, 2 * i + 1]
+        assert (kind, mass) == (i + 1, 1.0)
+        assert at == [a[0] + 2 * s[0], a[1] + 2 * s[1] + 100, a[0]]
+        assert speed == [-2 * s[0] - 10, -2 * s[1] - 20]
+        assert out[i] == 3 + at[0] + a[0]
+
+
+def test_a_shared_array_of_structs_holds_vectors() -> None:
+    text = """
+@kernel(block=4)
+def k(x: view[Ball]):
+    part = atoll.shared(Ball, 4)
+    me = atoll.local_id(0)
+    part[me] = x[me]
+    part[me].at.x = -1
+    atoll.barrier()
+    x[me].at = part[3 - me].at
+"""
+    (after,) = with_balls(text, 4, balls)
+    assert [item[1] for item in after] == [[-1, 3 * i + 1, 3 * i + 2] for i in (3, 2, 1, 0)]
+
+
+def test_a_struct_has_the_members_of_what_it_is_derived_from() -> None:
+    text = "\n@struct\nclass Three(Pair):\n    c: f32\n    a: i64\n\nPair = Three\n"
+    text += "\n@kernel\ndef k(x: view[Three]):\n    i = atoll.global_id(0)\n"
+    text += "    x[i] = Three(x[i].a * 2, x[i].b, f32(x[i].a))\n"
+
+    def made(kind: Any) -> Any:
+        found = np.zeros(4, kind.dtype)
+        found["a"] = np.arange(4)
+        return found
+
+    (after,) = everywhere(text, 4, made)
+    assert after == [(2 * i, 0.0, float(i)) for i in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "message"),
+    [
+        ("x[0] = Ball(1, 2, 3, 4)", "ATL0713", "the field `at` is a vec[f32, 3], this is the literal 2"),
+        ("x[0].at = x[0].speed", "ATL0713", "an element is a vec[f32, 3], this is a vec[f32, 2]"),
+        ("x[0].at.w = 1.0", "ATL0710", "this cannot be assigned in a kernel"),
+        ("x[0].at_x = 1.0", "ATL0710", "this cannot be assigned in a kernel"),
+        ("a = x[0].at_x", "ATL0711", "a Ball has no attribute `at_x` in a kernel"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_a_vector_of_a_struct_is_refused(line: str, code: str, message: str) -> None:
+    found = refusal(namespace(f"{BALL}\n@kernel\ndef k(x: view[Ball]):\n    {line}\n")["k"])
+    assert (found.code, found.message) == (code, message)
+
+
+def test_two_parts_of_one_name_are_refused() -> None:
+    with pytest.raises(CompileError) as caught:
+        namespace("\n@struct\nclass Twice:\n    a_x: f32\n    a: vec[f32, 2]\n")
+    assert caught.value.diagnostics[0].message == "`Twice` has two parts that are called `a_x`"
+
+
+def test_a_vector_of_another_length_is_refused_at_the_launch() -> None:
+    names = namespace(f"{BALL}\n@kernel\ndef k(x: view[Ball]):\n    x[0].kind = 1\n")
+    wrong = np.zeros(2, [("kind", "i4"), ("at", "f4", (4,)), ("mass", "f8"), ("speed", "f4", (2,))])
+    with pytest.raises(LaunchError) as caught:
+        names["k"].over(2, device="cpu")(wrong)
+    assert caught.value.diagnostics[0].notes == (
+        "the field `at` is a vec[f32, 3], in NumPy an array of 3",
+        "the argument has float32 of shape (4,) there",
+    )

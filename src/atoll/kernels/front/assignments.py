@@ -58,7 +58,10 @@ def assign(state: State, target: ast.expr, value: Value, node: ast.expr) -> None
         assign_name(state, target, value, node)
     elif isinstance(target, ast.Attribute):
         place, array = field_target(state, target)
-        _assign_element(state, array.field(target.attr), place, value, node)
+        if isinstance(array, StructArray):
+            store_element(state, array, place, value, node)
+        else:
+            _assign_element(state, array, place, value, node)
     elif isinstance(target, ast.Subscript):
         base = lower(state, target.value)
         if isinstance(base, StructArray):
@@ -261,7 +264,7 @@ def lower_augmented(state: State, stmt: ast.AugAssign) -> None:
         _augmented_element(state, stmt, lower(state, stmt.target.value), stmt.target)
     elif isinstance(stmt.target, ast.Attribute):
         place, array = field_target(state, stmt.target)
-        _augmented_element(state, stmt, array.field(stmt.target.attr), place)
+        _augmented_element(state, stmt, array, place)
     else:
         raise state.error("ATL0710", "this cannot be assigned in a kernel", stmt.target)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 
 from atoll.diagnostics import Span
-from atoll.ir import Parameter, View
+from atoll.ir import Parameter, Scalar, View
 from atoll.ir import nodes as n
 from atoll.kernels.front.convert import coerce, note_type
 from atoll.kernels.front.elements import element_place
 from atoll.kernels.front.expressions import in_order, lower, simple
 from atoll.kernels.front.signature import SignedParameter
 from atoll.kernels.front.state import LocalBinding, State, StructBinding
-from atoll.kernels.front.values import StructArray, StructValue, Value, ViewValue, described
+from atoll.kernels.front.values import SharedValue, StructArray, StructValue, Value, ViewValue, described
 from atoll.kernels.structs import StructType, StructView
 from atoll.kernels.vectors import VecType, VecView
 
@@ -69,11 +69,17 @@ def construct(state: State, node: ast.Call, struct: StructType) -> StructValue:
         count = len(node.args) + len(node.keywords)
         raise state.error("ATL0725", f"`{struct}` has {len(names)} fields, not {count}", node)
     values = dict(zip(given, in_order(state, list(given.values())), strict=True))
-    fields = tuple(
-        coerce(state, values[name], scalar, given[name], f"the field `{name}`")
-        for name, scalar in struct.fields
-    )
-    return StructValue(struct, fields)
+    fields: list[n.Expr] = []
+    for name, member in struct.declared:
+        value, at = values[name], given[name]
+        if isinstance(member, Scalar):
+            fields.append(coerce(state, value, member, at, f"the field `{name}`"))
+        elif isinstance(value, StructValue) and value.struct == member:
+            fields += value.fields
+        else:
+            message = f"the field `{name}` is a {member}, this is {described(value)}"
+            raise state.error("ATL0713", message, at)
+    return StructValue(struct, tuple(fields))
 
 
 def element(state: State, array: StructArray, node: ast.Subscript) -> StructValue:
@@ -141,12 +147,20 @@ def store_element(
         state.emit(n.Store(item.name, item.places(places), expr, state.span(target)))
 
 
-def field_target(state: State, target: ast.Attribute) -> tuple[ast.Subscript, StructArray]:
-    """Return the element and the array that ``bodies[i].x`` names where it is assigned."""
-    if isinstance(target.value, ast.Subscript):
-        base = lower(state, target.value.value)
-        if isinstance(base, StructArray) and target.attr in base.struct.names:
-            return target.value, base
+def field_target(
+    state: State, target: ast.Attribute
+) -> tuple[ast.Subscript, ViewValue | SharedValue | StructArray]:
+    """Return the place and the array that ``b[i].x`` or ``b[i].at.x`` names where it is assigned."""
+    path, inner = [target.attr], target.value
+    while isinstance(inner, ast.Attribute):
+        path.append(inner.attr)
+        inner = inner.value
+    if isinstance(inner, ast.Subscript):
+        base = lower(state, inner.value)
+        while path and isinstance(base, StructArray) and path[-1] in base.struct.names:
+            base = base.field(path.pop())
+        if not path and isinstance(base, ViewValue | SharedValue | StructArray):
+            return inner, base
     raise state.error(
         "ATL0710",
         "this cannot be assigned in a kernel",

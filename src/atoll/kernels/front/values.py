@@ -73,26 +73,28 @@ class PointerValue:
 
 @dataclass(frozen=True, slots=True)
 class StructValue:
-    """A struct by value: an expression for each field, in order."""
+    """A struct by value: an expression for each part, in order."""
 
     struct: StructType
     fields: tuple[n.Expr, ...]
 
-    def field(self, name: str) -> n.Expr:
-        """Return a field; KeyError where there is none."""
-        return dict(zip(self.struct.names, self.fields, strict=True))[name]
+    def field(self, name: str) -> n.Expr | StructValue:
+        """Return a member, a vector as a value of its own; KeyError where there is none."""
+        found: n.Expr | StructValue = self.struct.gathered(self.fields, StructValue)[name]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class StructArray:
-    """An array of structs: an array for each field, in order, of one shape."""
+    """An array of structs: an array for each part, in order, of one shape."""
 
     struct: StructType
     arrays: tuple[ViewValue | SharedValue, ...]
 
-    def field(self, name: str) -> ViewValue | SharedValue:
-        """Return the array of a field; KeyError where there is none."""
-        return dict(zip(self.struct.names, self.arrays, strict=True))[name]
+    def field(self, name: str) -> ViewValue | SharedValue | StructArray:
+        """Return the array of a member, for a vector an array of vectors; KeyError where there is none."""
+        found: ViewValue | SharedValue | StructArray = self.struct.gathered(self.arrays, StructArray)[name]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

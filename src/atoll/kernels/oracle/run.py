@@ -109,7 +109,7 @@ def _grouped(params: tuple[SignedParameter, ...], given: list[Any]) -> Iterator[
     left = iter(given)
     for item in params:
         if isinstance(item.type, StructView):
-            arrays = tuple(next(left) for _ in item.type.struct.names)
+            arrays = tuple(next(left) for _ in item.type.struct.fields)
             yield OracleStructs(item.type.struct, arrays)
         elif isinstance(item.type, PointerType):
             yield pointer(next(left))
@@ -118,7 +118,8 @@ def _grouped(params: tuple[SignedParameter, ...], given: list[Any]) -> Iterator[
         elif isinstance(item.type, VecType):
             yield item.type(*(next(left) for _ in item.type.names))
         elif isinstance(item.type, StructType):
-            yield SimpleNamespace(**{name: next(left) for name in item.type.names})
+            parts = [next(left) for _ in item.type.fields]
+            yield SimpleNamespace(**item.type.gathered(parts, lambda kind, own: kind(*own)))
         else:
             yield next(left)
 

@@ -12,11 +12,11 @@ from atoll.kernels.vectors import VecOperations, VecType, VecValue
 
 
 class OracleStructs:
-    """An array of structs: an array for each field."""
+    """An array of structs: an array for each field, and for a vector the array of it."""
 
     def __init__(self, struct: StructType, arrays: tuple[OracleArray, ...]) -> None:
         self.struct = struct
-        self.arrays = dict(zip(struct.names, arrays, strict=True))
+        self.arrays: dict[str, Any] = struct.gathered(arrays, OracleStructs)
         self.first = arrays[0]
 
     @property
@@ -58,14 +58,18 @@ class Element:
         object.__setattr__(self, "_place", place)
 
     def __getattr__(self, name: str) -> Any:
-        return self._array.arrays[name][self._place]
+        try:
+            return self._array.arrays[name][self._place]
+        except KeyError:
+            raise AttributeError(f"a {self._array.struct} has no `{name}`") from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         self._array.arrays[name][self._place] = value
 
     def taken(self) -> Any:
         """Return its fields as they are now."""
-        return SimpleNamespace(**{name: array[self._place] for name, array in self._array.arrays.items()})
+        found = {name: taken(array[self._place]) for name, array in self._array.arrays.items()}
+        return SimpleNamespace(**found)
 
 
 class VecElement(Element, VecOperations):
