@@ -30,9 +30,18 @@ def refused(folder: Path, project: str) -> Diagnostic:
         ('name = "demo"\nversion = "1.0"\nlicense-files = ["../LICENSE"]\n', "license-files"),
         ('name = "demo"\nversion = "1.0"\nreadme = "none.md"\n', "readme"),
         ('name = "demo"\nversion = "1.0"\ndependencies = ["what is this"]\n', "dependencies"),
+        ('name = "demo"\nversion = "1.0"\ndescription = "a\\nRequires-Dist: b"\n', "summary"),
+        ('name = "demo"\nversion = "1.0"\nscripts = { "../../evil" = "m:f" }\n', "'../../evil'"),
+        ('name = "demo"\nversion = "1.0"\nscripts = { ".." = "m:f" }\n', "'..'"),
+        ('name = "demo"\nversion = "1.0"\ngui-scripts = { "a b" = "m:f" }\n', "'a b'"),
+        ('name = "demo"\nversion = "1.0"\nscripts = { a = "m:f\\n[evil]" }\n', "\\n[evil]'"),
+        ('name = "demo"\nversion = "1.0"\nentry-points."a]b" = { a = "m:f" }\n', "'a]b'"),
+        ('name = "demo"\nversion = "1.0"\nentry-points.group = { "a=b" = "m:f" }\n', "'a=b'"),
+        ('name = "demo"\nversion = "1.0"\nreadme = "latin.md"\n', "utf-8"),
     ],
 )
 def test_what_the_standards_refuse_is_named(tmp_path: Path, project: str, word: str) -> None:
+    (tmp_path / "latin.md").write_bytes(b"\xdcbersicht")
     found = refused(tmp_path, project)
     assert (found.code, found.message) == ("ATL0481", "`[project]` of `pyproject.toml` breaks the standards")
     assert word in "\n".join(found.notes).lower()

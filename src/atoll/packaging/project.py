@@ -6,6 +6,7 @@ build backend would say. The manifest may state name and version beside it; the 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,11 @@ from atoll.packaging.metadata import Metadata
 if TYPE_CHECKING:
     from pyproject_metadata import StandardMetadata
 
+# What the specification of entry points lets stand in a line of its file; a script is a file of that name.
+_SCRIPT, _NAME = re.compile(r"[\w.-]*\w[\w.-]*", re.ASCII), re.compile(r"[^\s=\[\]](?:[^\r\n=]*[^\s=])?")
+_GROUP = re.compile(r"\w+(?:\.\w+)*", re.ASCII)
+_VALUE = re.compile(r"[\w.]+ *(?:: *[\w.]+)? *(?:\[[\w., -]*\])?")
+_SCRIPTS = ("console_scripts", "gui_scripts")
 LICENSES = ("LICENSE*", "LICENCE*", "COPYING*", "NOTICE*")
 FILE = "pyproject.toml"
 
@@ -111,6 +117,9 @@ def _standard(root: Path, data: Mapping[str, Any]) -> StandardMetadata:
         return StandardMetadata.from_pyproject(data, root, all_errors=True)
     except (ConfigurationError, ExceptionGroup) as error:
         raise UsageError(_broken(error)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = f"the readme or a licence text could not be read: {error}"
+        raise UsageError(_broken(ValueError(reason))) from None
 
 
 def _check_standard(text: bytes) -> None:
@@ -170,9 +179,25 @@ def _differences(found: StandardMetadata, project: Mapping[str, Any], stated: St
 def _entry_points(found: StandardMetadata) -> str:
     """Return ``entry_points.txt``, sorted; empty where there is none."""
     groups = {"console_scripts": found.scripts, "gui_scripts": found.gui_scripts, **found.entrypoints}
+    faults = [ValueError(text) for text in _odd_entry_points(groups)]
+    if faults:
+        raise UsageError(_broken(ExceptionGroup("entry points", faults)))
     blocks = [
         f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in sorted(rows.items()))
         for group, rows in sorted(groups.items())
         if rows
     ]
     return "\n".join(blocks)
+
+
+def _odd_entry_points(groups: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Say which names would be no line of ``entry_points.txt``, or a script outside its folder."""
+    for group, rows in groups.items():
+        if not _GROUP.fullmatch(group):
+            yield f"{group!r} cannot be a group of entry points"
+        names = _SCRIPT if group in _SCRIPTS else _NAME
+        for name, value in rows.items():
+            if not names.fullmatch(name):
+                yield f"{name!r} cannot be an entry point of {group!r}"
+            if not _VALUE.fullmatch(value):
+                yield f"{value!r} is no object that {name!r} of {group!r} can name"

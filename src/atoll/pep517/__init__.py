@@ -132,6 +132,7 @@ def _wheel(out: Path, config_settings: Given) -> str:
     from atoll.pep517.settings import built
 
     session, settings = _opened(config_settings)
+    session.metadata()  # what it refuses is said before anything is compiled
     return session.pack(built(session, settings), out).path.name
 
 
@@ -140,6 +141,7 @@ def _editable(out: Path, config_settings: Given) -> str:
     from atoll.pep517.settings import built
 
     session, settings = _opened(config_settings)
+    session.metadata()
     made = built(session, settings)
     return write_editable(session, made, settings, _metadata(session, editable=True), out).name
 

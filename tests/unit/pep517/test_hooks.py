@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ entry-points."atoll.lanes" = { toy = "demo.lane:Toy" }
 authors = [{ name = "A. Author" }]
 """
 STATED = Stated(name="demo-pkg", version="1.0")
+Hook = Callable[[str], str]
 
 
 def test_no_hook_asks_for_more_than_the_project_names() -> None:
@@ -169,3 +171,20 @@ def test_a_new_python_package_names_the_backend(tmp_path: Path, monkeypatch: pyt
     assert 'build-backend = "atoll.pep517"' in (project / "pyproject.toml").read_text()
     monkeypatch.chdir(project)
     assert pep517.prepare_metadata_for_build_wheel(str(tmp_path / "out")) == "first-0.1.0.dist-info"
+
+
+@pytest.mark.parametrize("hook", [pep517.build_wheel, pep517.build_editable])
+def test_metadata_are_refused_before_anything_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], hook: Hook
+) -> None:
+    project = (
+        '[project]\nname = "demo"\nversion = "1"\nscripts = { "../x" = "m:f" }\n[tool.atoll.targets.t]\n'
+    )
+    files = {
+        "pyproject.toml": f'{project}kind = "executable"\nsources = ["a.cpp"]\n',
+        "a.cpp": "no C++ at all",
+    }
+    monkeypatch.chdir(write(tmp_path / "project", files))
+    with pytest.raises(SystemExit):
+        hook(str(tmp_path / "out"))
+    assert capsys.readouterr().err.startswith("error[ATL0481]")
