@@ -13,12 +13,12 @@ import time
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
 from atoll._util.spelling import search_path, this_python
+from atoll._util.values import dataclass, field
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
 

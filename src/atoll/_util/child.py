@@ -9,8 +9,9 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from atoll._util.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

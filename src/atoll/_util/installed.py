@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from atoll._util.values import dataclass
 
 _INFO = re.compile(r"([^-]+)-([^-]+?)(?:-[^-]+)*\.(?:dist|egg)-info")
 

@@ -7,8 +7,8 @@ formats of which a device takes every one up to its own. Lanes subclass :class:`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from atoll._util.values import dataclass, field
 from atoll.accel.relations import Relation, link_entries, not_above, run_entry
 from atoll.accel.terms import DeviceFacts, Entry, Version
 from atoll.errors import AccelError

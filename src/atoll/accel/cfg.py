@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NoReturn
 
 from atoll._util.near import nearest
+from atoll._util.values import dataclass
 from atoll.accel.terms import AccelSet
 from atoll.diagnostics import Diagnostic, Severity, Span
 from atoll.errors import AccelError

@@ -7,8 +7,8 @@ target. Everything else (``y942``) compares by equality. Lanes know more and ove
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from atoll._util.values import dataclass
 from atoll.accel.terms import Entry, Floor
 
 _LEVEL = re.compile(r"(?P<prefix>[A-Za-z][A-Za-z0-9]*)_(?P<number>[0-9]{1,9})(?P<suffix>[af]?)")

@@ -7,10 +7,10 @@ refusal has its own code, so that each can be explained. The values live in :mod
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NoReturn
 
 from atoll._util.near import nearest
+from atoll._util.values import dataclass
 from atoll.accel.terms import ARCH, BACKEND, MAX_DIGITS, MAX_VALUE, VALUE, AccelSet, Entry, Floor, Version
 from atoll.accel.words import NEUTRAL, AnyWord, FloorWords, installed_floor_words
 from atoll.diagnostics import Diagnostic, Span

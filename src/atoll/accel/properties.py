@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from atoll._util.values import dataclass
 from atoll.accel.relations import BackendRules
 from atoll.accel.terms import Entry
 

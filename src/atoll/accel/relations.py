@@ -9,9 +9,9 @@ notion of *covers* and *compatible*.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
+from atoll._util.values import dataclass
 from atoll.accel.levels import covers as default_covers
 from atoll.accel.levels import floor_level, meets
 from atoll.accel.terms import AccelSet, DeviceFacts, Entry, Version

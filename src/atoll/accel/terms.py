@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
+from atoll._util.values import dataclass, field
 from atoll.accel.words import NEUTRAL, AnyWord
 from atoll.diagnostics import Diagnostic
 from atoll.errors import AccelError

@@ -8,8 +8,8 @@ major version; the standard is a floor. Finding out what this machine is, is the
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields
 
+from atoll._util.values import dataclass, fields
 from atoll.accel import Difference
 from atoll.diagnostics import Diagnostic
 from atoll.errors import AtollError

@@ -7,10 +7,10 @@ warning, never the index. Equal parts of descriptors are one object, so that mat
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from atoll._util.values import dataclass, field
 from atoll.accel import ANY_WORD, AccelSet, Entry
 from atoll.artifact.abi import Abi
 from atoll.artifact.refusal import side

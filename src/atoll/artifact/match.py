@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from atoll._util.values import dataclass, field
 from atoll.accel import AccelSet, BackendRules, DeviceFacts, Difference, Relation, links, runs
 from atoll.accel.relations import device_text
 from atoll.artifact.abi import Abi

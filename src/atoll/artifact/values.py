@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from atoll._util.values import dataclass, field
 from atoll.accel import AccelSet
 from atoll.diagnostics import Diagnostic
 from atoll.errors import AtollError

@@ -12,7 +12,8 @@ returns it. A parameter may be named ``out`` or ``status``: what follows the nam
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from atoll._util.values import dataclass, field
 
 _EXTENT = re.compile(r"([A-Za-z_]\w*)\s*((?:\[\s*\w+\s*\]\s*)+)", re.ASCII)
 _BRACKET = re.compile(r"\[\s*(\w+)\s*\]", re.ASCII)

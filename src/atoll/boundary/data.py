@@ -8,9 +8,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from atoll._util.values import dataclass
 from atoll.boundary.names import folded, is_identifier, safe
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BoundaryError

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from atoll._util.values import dataclass, field, replace
 from atoll.boundary.clauses import Clause, ClauseFault, read_clause
 from atoll.boundary.lex import Marked, tokens
 from atoll.boundary.scalars import Kind, has_c_abi, kind

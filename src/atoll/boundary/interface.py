@@ -7,9 +7,9 @@ run time, is no part of it: with and without devices the generated files are byt
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from atoll._util.values import dataclass, replace
 from atoll.accel import PROCESSOR
 from atoll.boundary.names import MODULE_NAMES, folded, is_identifier, safe
 from atoll.boundary.roots import Root

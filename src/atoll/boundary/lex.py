@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from atoll._util.values import dataclass
 
 MARKER_LIMIT = 1024
 """Markers that one file may have."""

@@ -9,9 +9,9 @@ The stub is :mod:`atoll.boundary.stub`'s matter; what a root exports is :mod:`at
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from atoll._util.values import dataclass
 from atoll.boundary.cheader import struct_text
 from atoll.boundary.interface import HOST_ROOT, Interface, InterfaceEntry, declaration
 from atoll.boundary.names import python_safe

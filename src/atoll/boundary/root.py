@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from atoll._util.values import dataclass
 from atoll.accel import DeviceFacts, Difference, Version
 from atoll.accel import Entry as AccelEntry
 from atoll.accel.relations import device_text, run_entry

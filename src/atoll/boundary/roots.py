@@ -10,9 +10,9 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from atoll._util.values import dataclass, field, replace
 from atoll.boundary import grammar
 from atoll.boundary.declare import Source, entry_at
 from atoll.boundary.lex import MARKER_LIMIT, Marked, blanked, find_markers

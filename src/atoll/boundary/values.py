@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 
+from atoll._util.values import dataclass, field
 from atoll.diagnostics import Span
 
 

@@ -7,9 +7,9 @@ Scanning and writing are :mod:`atoll.boundary`'s; which roots a build takes is d
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from atoll._util.values import dataclass, replace
 from atoll.boundary import Entry as BoundaryEntry
 from atoll.boundary import Interface, Root, compare, header, header_name, scan
 from atoll.boundary.roots import marker_stem, missing_root, scan_declared

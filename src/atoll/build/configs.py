@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from atoll._util.values import dataclass
 from atoll.plugin import FoundPackage
 
 

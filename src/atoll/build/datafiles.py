@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll._util.spelling import this_python
+from atoll._util.values import dataclass, field
 from atoll.boundary import DataItem, data_header
 from atoll.boundary.data import data_header_name, data_item, one_name_faults
 from atoll.boundary.names import folded

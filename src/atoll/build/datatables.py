@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from atoll._util.values import dataclass, replace
 from atoll.boundary import DataItem
 from atoll.boundary.data import data_item
 from atoll.diagnostics import Diagnostic
@@ -77,7 +76,7 @@ def _table(
             faults += error.diagnostics
             continue
         if storage is Storage.HEADER and size <= HEADER_MOST:
-            item = dataclasses.replace(item, inline=(base / path).read_bytes())
+            item = replace(item, inline=(base / path).read_bytes())
         place = placed(table.origin.base, path)
         yield Embedded(item=item, path=place, storage=storage, package=package, target=target)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from atoll._util.values import dataclass, field
 from atoll.accel import PROCESSOR
 from atoll.errors import AtollError
 from atoll.plugin import Driver, Lane, Registry

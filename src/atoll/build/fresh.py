@@ -6,7 +6,6 @@ the plan's graph. Where one stamp differs, or the record cannot be read, the pla
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
@@ -76,15 +75,18 @@ def remember(root: Path, key: str, plan: BuildPlan, before: Mapping[str, list[in
         plan: What was planned.
         before: Stamps of the plan's inputs. One that changed while the plan was made is found stale.
     """
+    # Only where edges ran too; a plan alone does without.
+    from dataclasses import asdict
+
     kept = ("folder", "plan_folder")
     value = {
         **{name: getattr(plan, name) for name in kept},
         "stamps": dict(before),
         "written": stamps(root, plan.generated),
-        "actions": [dataclasses.asdict(action) for action in plan.graph.actions],
-        "outputs": [dataclasses.asdict(output) for output in plan.outputs],
-        "floors": [dataclasses.asdict(floor) for floor in plan.floors],
-        "diagnostics": [dataclasses.asdict(item) for item in plan.diagnostics],
+        "actions": [asdict(action) for action in plan.graph.actions],
+        "outputs": [asdict(output) for output in plan.outputs],
+        "floors": [asdict(floor) for floor in plan.floors],
+        "diagnostics": [asdict(item) for item in plan.diagnostics],
     }
     write_atomic(root / RECORDS / f"{key}.json", json.dumps(value, separators=(",", ":")))
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from atoll._util.spelling import this_python
+from atoll._util.values import dataclass
 from atoll.build.configs import Needs, cmake_config, cmake_version, pkg_config
 from atoll.build.parts import Part
 from atoll.build.request import BuildRequest

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from atoll._util.values import dataclass, field, replace
 from atoll.build.libraries import Found, equipped
 from atoll.build.linked import linked_targets
 from atoll.build.request import BuildRequest

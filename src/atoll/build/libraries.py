@@ -7,10 +7,10 @@ the units of the target and of those that link it; what linking needs goes where
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from atoll._util.values import replace
 from atoll.build.linked import linked_targets, used_targets
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError, LaneError

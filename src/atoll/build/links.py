@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from atoll._util.values import replace
 from atoll.build.boundaries import header_path
 from atoll.build.datafiles import side_copies
 from atoll.build.install import Library, install, install_folder

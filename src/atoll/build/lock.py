@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from atoll._util.files import write_if_changed
+from atoll._util.values import dataclass, field, replace
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import StoreError, UnreadableError
 from atoll.store import PayloadRoot

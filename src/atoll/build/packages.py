@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atoll._util.values import dataclass, field
 from atoll.build.lock import Lock, Locked
 from atoll.build.prebuilt import Offer, Taken, offer_of
 from atoll.build.programs import Owner

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from atoll._util.values import dataclass
 from atoll.boundary import Interface, module_file, registry_symbols, root_file
 from atoll.boundary.interface import HOST_ROOT
 from atoll.build.boundaries import Scanned

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import platform
 import sysconfig
-from dataclasses import replace
 from pathlib import Path
 
+from atoll._util.values import replace
 from atoll.boundary import Interface
 from atoll.boundary.stored import python_imports
 from atoll.build.boundaries import (

@@ -8,9 +8,9 @@ not fit is refused in the one text of :mod:`atoll.artifact`, its subject being t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from atoll._util.values import dataclass
 from atoll.accel import AccelSet, BackendRules
 from atoll.artifact import Abi, BuildRequest, Descriptor, Index, Subject, choose, read_index, refusal
 from atoll.artifact.descriptor import MAX_BYTES

@@ -21,9 +21,10 @@ import json
 import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
+
+from atoll._util.values import dataclass, field
 
 API = 1
 """The version of this interface. A later one adds calls and changes none."""

@@ -13,13 +13,13 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from atoll._util.child import run
 from atoll._util.files import write_atomic
 from atoll._util.spelling import this_python
+from atoll._util.values import dataclass, field
 from atoll.accel import AccelSet
 from atoll.artifact import Fact
 from atoll.build import program

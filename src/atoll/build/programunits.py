@@ -6,9 +6,9 @@ Running the program is :mod:`atoll.build.programs`'s matter.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import PurePosixPath
 
+from atoll._util.values import replace
 from atoll.accel import Entry
 from atoll.build.boundaries import Scanned
 from atoll.build.laneplans import HOST

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atoll._util.values import dataclass, field
 from atoll.accel import AccelSet
 from atoll.manifest import Manifest, Profile
 from atoll.plugin import Registry

@@ -7,8 +7,8 @@ a driver is found by the root it is named like, or by the backend of what the pa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from atoll._util.values import dataclass, field
 from atoll.boundary import (
     Interface,
     python_source,

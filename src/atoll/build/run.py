@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atoll._util.files import write_if_changed
 from atoll._util.near import nearest
+from atoll._util.values import replace
 from atoll.artifact import Fact
 from atoll.build import floors
 from atoll.build.values import BuildPlan

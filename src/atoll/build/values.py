@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from atoll._util.values import dataclass, field
 from atoll.artifact import Fact
 from atoll.diagnostics import Diagnostic
 from atoll.graph import Graph

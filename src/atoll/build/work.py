@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from atoll._util.values import dataclass, field
 from atoll.boundary import Interface
 from atoll.build.boundaries import Scanned
 from atoll.build.datafiles import DataPlan

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from atoll._util.files import sha256
+from atoll._util.values import dataclass
 from atoll._util.why import SUFFIX, read
 from atoll.cli._answer import answering, day, plain, size
 

@@ -104,7 +104,7 @@ def _load(path: Path) -> Index:
 
 def _named(index: Index, package: str, version: str) -> Index:
     """Return an index that has a name, its file's where it says none."""
-    from dataclasses import replace
+    from atoll._util.values import replace
 
     return index if index.package else replace(index, package=package, version=index.version or version)
 

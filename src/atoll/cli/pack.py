@@ -83,8 +83,7 @@ def _pack_variants(out: Path, talk: Talk, jobs: int | None, *, offline: bool) ->
 
 def _asked_variants(session: Session) -> list[Labelled]:
     """Return the variants as the manifest asks for them; refused before anything is built."""
-    from dataclasses import replace
-
+    from atoll._util.values import replace
     from atoll.accel import AccelSet, parse_option
     from atoll.packaging.variants import check_label, labelled
     from atoll.plugin.rules import backend_rules

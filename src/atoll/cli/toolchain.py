@@ -56,7 +56,7 @@ def list_(as_data: bool) -> None:
 
 def _merged(stored: tuple[Stored, ...]) -> list[Stored]:
     """Return each set of bytes once: several requests may have led to the same files."""
-    from dataclasses import replace
+    from atoll._util.values import replace
 
     found: dict[tuple[str, str], Stored] = {}
     for item in stored:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import dataclass
 from functools import cache
+
+from atoll._util.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

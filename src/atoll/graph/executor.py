@@ -14,13 +14,13 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from atoll._util.files import write_atomic
 from atoll._util.machine import free_memory, processors
 from atoll._util.spelling import this_python
+from atoll._util.values import dataclass, field
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
 from atoll.graph import pools, runner

@@ -6,9 +6,9 @@ import json
 import shlex
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from atoll._util.values import dataclass
 from atoll.diagnostics import Diagnostic, Span
 from atoll.graph.action import Action
 

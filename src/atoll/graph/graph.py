@@ -5,9 +5,9 @@ from __future__ import annotations
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
+from atoll._util.values import dataclass
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
 from atoll.graph.action import Action

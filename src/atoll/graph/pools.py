@@ -8,7 +8,8 @@ action alone needs more, it runs alone among the heavy ones with one job, and th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from atoll._util.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

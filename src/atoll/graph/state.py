@@ -10,11 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from atoll._util.files import write_atomic, write_if_changed
+from atoll._util.values import dataclass
 from atoll.graph.action import Action
 from atoll.graph.edge import digest, spec_text
 from atoll.graph.graph import Graph

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from atoll._util.near import nearest
+from atoll._util.values import dataclass
 from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError
 from atoll.graph.runner import stamp

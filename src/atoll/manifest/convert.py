@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from collections.abc import Iterable
 from typing import Any, assert_never
 
 from atoll._util.near import nearest
+from atoll._util.values import fields
 from atoll.diagnostics import Diagnostic, Span
 from atoll.manifest.document import Node
 from atoll.manifest.shape import Choice, Key, Many, Named, Scalar, Shape, Table, is_open, keys
@@ -129,7 +129,7 @@ class Converter:
                 )
 
     def _place(self, table: type[Any], node: Node) -> dict[str, Any]:
-        names = {item.name for item in dataclasses.fields(table)}
+        names = {item.name for item in fields(table)}
         places = {"span": node.span} if "span" in names else {}
         if "accel_span" in names and "accel" in node.value:
             places["accel_span"] = node.value["accel"].at

@@ -5,12 +5,12 @@ Both are generated, so that neither can differ from the reader (`tools/manifest_
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, assert_never
 
+from atoll._util.values import is_dataclass
 from atoll.manifest.model import Manifest, Overlaid
 from atoll.manifest.shape import Choice, Key, Many, Named, Scalar, Shape, Table, is_open, keys
 
@@ -171,5 +171,5 @@ def _summary(table: type[Any]) -> str:
 
 
 def _keys(table: type[Any]) -> Mapping[str, Key]:
-    assert dataclasses.is_dataclass(table)
+    assert is_dataclass(table)
     return keys(table)

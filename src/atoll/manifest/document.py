@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
+from atoll._util.values import dataclass, replace
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import ManifestError, UnreadableError
 from atoll.manifest.scan import Limit, Places, scan

@@ -7,10 +7,10 @@ feature is on.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 
 from atoll._util.near import nearest
+from atoll._util.values import replace
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import ManifestError
 from atoll.manifest.model import Dependency, Feature, Manifest, Target, TargetKind
@@ -38,9 +38,9 @@ def enable(
         return manifest
     on = {name: table for name, table in manifest.features.items() if table.default or name in wanted}
     lanes = dict.fromkeys((*manifest.build.lanes, *(lane for table in on.values() for lane in table.lanes)))
-    return dataclasses.replace(
+    return replace(
         manifest,
-        build=dataclasses.replace(manifest.build, lanes=tuple(lanes)),
+        build=replace(manifest.build, lanes=tuple(lanes)),
         targets=_targets(manifest, on.items()),
         dependencies=_dependencies(manifest, on.values()),
         features=on,
@@ -63,7 +63,7 @@ def _targets(manifest: Manifest, on: Iterable[tuple[str, Feature]]) -> dict[str,
         if table.sources:
             owner = _owner(manifest, name, table)
             added = (*targets[owner].added, *table.sources)
-            targets[owner] = dataclasses.replace(targets[owner], added=added)
+            targets[owner] = replace(targets[owner], added=added)
     return targets
 
 

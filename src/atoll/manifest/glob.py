@@ -12,10 +12,10 @@ import fnmatch
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from atoll._util.values import dataclass
 from atoll.diagnostics import Diagnostic, Span
 
 MAX_PATTERN = 512

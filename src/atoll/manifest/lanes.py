@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from atoll._util.near import nearest
+from atoll._util.values import dataclass, field
 from atoll.accel import BackendRules
 from atoll.diagnostics import Diagnostic
 from atoll.errors import ManifestError

@@ -8,11 +8,10 @@ of the project's own targets hold for it too.
 
 from __future__ import annotations
 
-import dataclasses
 import posixpath
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from atoll._util.values import dataclass, replace
 from atoll.manifest.model import Boundary, LaneTable, Link, Manifest, Origin, Target, TargetKind
 
 DATA_TARGET = "@data"
@@ -63,16 +62,15 @@ def merge_packages(project: Part, others: Iterable[Part]) -> Manifest:
         }
         boundary |= _boundaries(part, origin)
         data |= {
-            f"{part.name}.{name}": dataclasses.replace(table, origin=origin)
-            for name, table in part.manifest.data.items()
+            f"{part.name}.{name}": replace(table, origin=origin) for name, table in part.manifest.data.items()
         }
         lanes |= dict.fromkeys(part.manifest.build.lanes)
         # The nearest declaration of a compiler or a pin wins: packages come nearest first.
         for name, table in part.manifest.lane.items():
             lane[name] = _nearest(lane.get(name), table)
-    return dataclasses.replace(
+    return replace(
         own,
-        build=dataclasses.replace(own.build, lanes=tuple(lanes), cxx_std=_standard(own, parts.values())),
+        build=replace(own.build, lanes=tuple(lanes), cxx_std=_standard(own, parts.values())),
         targets=targets,
         boundary=boundary,
         data=data,
@@ -97,8 +95,8 @@ def _library(table: Target, part: Part, parts: Mapping[str, Part], origin: Origi
     build = part.manifest.build
     own = {target for target, row in part.manifest.targets.items() if row.kind in LIBRARIES}
     renamed = tuple(_renamed(link, part.name, own) for link in table.links)
-    consuming = _consuming(dataclasses.replace(table, links=renamed), part, parts)
-    return dataclasses.replace(
+    consuming = _consuming(replace(table, links=renamed), part, parts)
+    return replace(
         consuming,
         include=(
             *(placed(part.base, path) for path in (*build.include, *table.include)),
@@ -111,7 +109,7 @@ def _library(table: Target, part: Part, parts: Mapping[str, Part], origin: Origi
 
 
 def _renamed(link: Link, package: str, own: set[str]) -> Link:
-    return dataclasses.replace(link, name=f"{package}.{link.name}") if link.name in own else link
+    return replace(link, name=f"{package}.{link.name}") if link.name in own else link
 
 
 def _consuming(table: Target, part: Part, parts: Mapping[str, Part]) -> Target:
@@ -125,7 +123,7 @@ def _consuming(table: Target, part: Part, parts: Mapping[str, Part]) -> Target:
         for target, row in parts[name].manifest.targets.items()
         if row.kind in LIBRARIES
     )
-    return dataclasses.replace(
+    return replace(
         table,
         links=(*(link for link in table.links if not _names_a_package(link, part)), *links),
         include=(*table.include, *(folder for name in reached for folder in _public(parts[name]))),
@@ -162,7 +160,7 @@ def _public(part: Part) -> Iterable[str]:
 def _boundaries(part: Part, origin: Origin) -> dict[str, Boundary]:
     used = {table.boundary for table in part.manifest.targets.values() if table.kind in LIBRARIES}
     return {
-        f"{part.name}.{name}": dataclasses.replace(table, origin=origin)
+        f"{part.name}.{name}": replace(table, origin=origin)
         for name, table in part.manifest.boundary.items()
         if name in used
     }
@@ -171,8 +169,8 @@ def _boundaries(part: Part, origin: Origin) -> dict[str, Boundary]:
 def _nearest(near: LaneTable | None, far: LaneTable) -> LaneTable:
     """Return a lane's table where the nearer one's words win; flags stay with their package."""
     if near is None:
-        return dataclasses.replace(far, flags=())
-    return dataclasses.replace(
+        return replace(far, flags=())
+    return replace(
         near,
         compiler=near.compiler if near.compiler is not None else far.compiler,
         version=near.version if near.version is not None else far.version,
@@ -202,9 +200,6 @@ def with_data_target(manifest: Manifest) -> Manifest:
     if not manifest.data:
         return manifest
     link = Link(name=DATA_TARGET)
-    targets = {
-        name: dataclasses.replace(table, links=(*table.links, link))
-        for name, table in manifest.targets.items()
-    }
+    targets = {name: replace(table, links=(*table.links, link)) for name, table in manifest.targets.items()}
     targets[DATA_TARGET] = Target(kind=TargetKind.STATIC, sources=())
-    return dataclasses.replace(manifest, targets=targets)
+    return replace(manifest, targets=targets)

@@ -5,15 +5,13 @@ text of each key stands in its metadata, so that the page cannot differ from the
 Reading lives in :mod:`atoll.manifest.reader`, merging of overlays in :mod:`atoll.manifest.overlay`.
 """
 
-# ruff: noqa: RUF009 - `key` and `place` make dataclass fields
-
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from atoll._util.values import dataclass, field
 from atoll.diagnostics import Span
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ they stand in.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from atoll._util.values import dataclass, replace
 from atoll.diagnostics import Span
 from atoll.errors import AccelError, ManifestError
 from atoll.manifest.document import Node, anchored

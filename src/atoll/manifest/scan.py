@@ -7,7 +7,8 @@ know; whether a text *is* TOML is `tomllib`'s answer. A test holds that both fin
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from atoll._util.values import dataclass
 
 MAX_DEPTH = 24
 MAX_KEY_PARTS = 12

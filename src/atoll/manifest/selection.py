@@ -7,11 +7,10 @@ in the order that the spec gives them. Pure but for the walk of the project's fi
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from atoll._util.values import dataclass, field, replace
 from atoll.accel import AccelSet, BackendRules, Entry, links
 from atoll.diagnostics import Diagnostic, Severity
 from atoll.errors import AccelError, ManifestError
@@ -176,7 +175,7 @@ class _Work:
         owner = owners.setdefault(path, source)
         if owner is source:
             return True
-        if not _is_plain(source) and dataclasses.replace(owner, glob=source.glob) != source:
+        if not _is_plain(source) and replace(owner, glob=source.glob) != source:
             self.faults.append(
                 Diagnostic(
                     code="ATL0222",
@@ -218,7 +217,7 @@ class _Work:
         except AccelError as error:
             inner = anchored(error.diagnostics[0], source.accel_span or source.span, len(source.accel))
             notes = (f"glob: {source.glob}", *inner.notes)
-            raise _Refused(dataclasses.replace(inner, notes=notes)) from None
+            raise _Refused(replace(inner, notes=notes)) from None
         if not constraint:
             raise _Refused(
                 Diagnostic(
@@ -324,7 +323,7 @@ class _Work:
         """Refuse a plain entry that names a file that is not there; warn where it is a pattern."""
         if not any(char in source.glob for char in "*?["):
             raise _Refused(_no_file(source))
-        self.warnings.append(dataclasses.replace(_no_file(source), severity=Severity.WARNING))
+        self.warnings.append(replace(_no_file(source), severity=Severity.WARNING))
 
     def _file(self, target: str, path: str, source: Source, constraint: AccelSet | None) -> None:
         extension = PurePosixPath(path).suffix

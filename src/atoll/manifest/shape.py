@@ -6,15 +6,14 @@ a fault of the model and raises at once.
 
 from __future__ import annotations
 
-import dataclasses
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Any
 
+from atoll._util.values import MISSING, Field, dataclass, fields, is_dataclass
 from atoll.manifest import model
 
 
@@ -71,7 +70,7 @@ class Key:
         field: The dataclass field it becomes.
         shape: What it takes.
         required: Whether the table is refused without it.
-        default: Its default; ``dataclasses.MISSING`` where it is required.
+        default: Its default; ``MISSING`` where it is required.
         doc: What it means.
     """
 
@@ -91,13 +90,13 @@ _WORDS: Mapping[type[Any], str] = {model.Source: "glob", model.Link: "name"}
 def keys(table: type[Any]) -> Mapping[str, Key]:
     """Return the keys of a table by their spelling in TOML, in the order of the model."""
     hints = typing.get_type_hints(table, vars(model) | _lazy())
-    found = (_key(item, hints[item.name]) for item in dataclasses.fields(table) if "doc" in item.metadata)
+    found = (_key(item, hints[item.name]) for item in fields(table) if "doc" in item.metadata)
     return {item.name: item for item in found}
 
 
 def is_open(table: type[Any]) -> bool:
     """Tell whether keys beyond the model's own are kept for someone else to check."""
-    return any("open" in item.metadata for item in dataclasses.fields(table))
+    return any("open" in item.metadata for item in fields(table))
 
 
 def _lazy() -> dict[str, Any]:
@@ -105,13 +104,13 @@ def _lazy() -> dict[str, Any]:
     return {"Node": object, "Overlay": object, "AccelSet": object}
 
 
-def _key(item: dataclasses.Field[Any], hint: Any) -> Key:
-    default = item.default if item.default_factory is dataclasses.MISSING else item.default_factory()
+def _key(item: Field[Any], hint: Any) -> Key:
+    default = item.default if item.default_factory is MISSING else item.default_factory()
     return Key(
         name=item.metadata["key"] or item.name.replace("_", "-"),
         field=item.name,
         shape=shape_of(hint),
-        required=default is dataclasses.MISSING,
+        required=default is MISSING,
         default=default,
         doc=item.metadata["doc"],
     )
@@ -127,7 +126,7 @@ def shape_of(hint: Any) -> Shape:
         return Many(shape_of(arguments[0]))
     if origin is Mapping:
         return Named(shape_of(arguments[1]))
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+    if is_dataclass(hint) and isinstance(hint, type):
         return Table(hint, _WORDS.get(hint, ""))
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return Choice(hint)

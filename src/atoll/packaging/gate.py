@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
+from atoll._util.values import dataclass, replace
 from atoll.accel import PROCESSOR, AccelSet, BackendRules, DeviceFacts, Difference, Relation, Version, links
 from atoll.artifact import (
     BuildRequest,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from atoll._util.values import dataclass
 from atoll.accel import AccelSet, BackendRules
 from atoll.artifact import Abi, Descriptor, Index
 from atoll.diagnostics import Diagnostic

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from atoll._util.values import dataclass, field
 from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError
 

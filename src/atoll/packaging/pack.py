@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from atoll._util.values import dataclass, replace
 from atoll.accel import PROCESSOR, AccelSet, BackendRules, Difference
 from atoll.artifact import Abi, Descriptor, Fact, Index, Measured
 from atoll.artifact.descriptor import accel_text

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atoll._util.values import dataclass
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import UsageError
 from atoll.packaging.metadata import Metadata

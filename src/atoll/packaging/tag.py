@@ -7,8 +7,8 @@ The table is that of `auditwheel` 6.8.2, held against it by tests/unit/packaging
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from atoll._util.values import dataclass
 from atoll.artifact import Fact
 from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError

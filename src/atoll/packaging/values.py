@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from atoll._util.values import dataclass
 from atoll.accel import AccelSet
 from atoll.artifact import Fact, Finding, Measured
 from atoll.diagnostics import Diagnostic

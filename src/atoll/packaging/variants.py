@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from atoll._util.files import write_atomic
+from atoll._util.values import dataclass
 from atoll.accel import AccelSet, BackendRules, Properties, properties
 from atoll.artifact import Fact
 from atoll.diagnostics import Diagnostic

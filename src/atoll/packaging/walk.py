@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
+from atoll._util.values import dataclass, field
 from atoll.artifact import Fact, Finding, Measured
 from atoll.diagnostics import Diagnostic, Severity
 from atoll.errors import UnreadableError

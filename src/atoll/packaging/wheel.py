@@ -14,9 +14,9 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from atoll._util.values import dataclass
 from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError
 from atoll.packaging.metadata import Metadata

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atoll._util.values import dataclass
 from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError
 

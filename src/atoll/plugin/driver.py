@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from atoll._util.values import dataclass
 from atoll.accel import DeviceFacts
 from atoll.plugin.emitter import Emitted, Target
 

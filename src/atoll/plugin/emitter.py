@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from atoll._util.values import dataclass
 from atoll.accel import Entry
 from atoll.artifact import Fact
 

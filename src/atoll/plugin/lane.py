@@ -6,11 +6,11 @@ It may run its compiler to state a fact (a version, a dry run); it never compile
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from atoll._util.values import dataclass, field
 from atoll.accel import AccelSet, BackendRules, Entry
 from atoll.artifact import Fact
 from atoll.boundary import Entry as BoundaryEntry

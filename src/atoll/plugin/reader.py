@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
+from atoll._util.values import dataclass
 from atoll.artifact import Fact, Finding
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Generic, TypeVar, cast
 
 from atoll._util.installed import Point
 from atoll._util.installed import points as installed_points
+from atoll._util.values import dataclass, field
 from atoll.diagnostics import Diagnostic
 from atoll.errors import PluginError
 from atoll.plugin.driver import Driver

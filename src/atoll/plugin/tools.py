@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -22,6 +21,7 @@ from atoll._util.files import write_atomic as write_atomic
 from atoll._util.machine import free_memory as free_memory
 from atoll._util.machine import processors as processors
 from atoll._util.spelling import this_python
+from atoll._util.values import dataclass
 from atoll._util.why import note as note_why
 
 #: Says why an entry of a cache is made, for `atoll cache explain`.

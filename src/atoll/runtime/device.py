@@ -11,10 +11,10 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from atoll._util.values import dataclass
 from atoll.accel import PROCESSOR
 from atoll.plugin import (
     Argument,

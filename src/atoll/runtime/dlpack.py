@@ -7,8 +7,9 @@ deleter is called when nothing here refers to it any more.
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import Any
+
+from atoll._util.values import dataclass
 
 #: What dlpack.h calls the kinds of elements that have a KIR scalar.
 _KINDS = {0: "i", 1: "u", 2: "f"}

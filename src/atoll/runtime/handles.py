@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from atoll._util.values import dataclass, field
 from atoll.runtime import faults
 
 B = TypeVar("B")

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from atoll._util.values import dataclass
 
 SECTION = ".atoll.kernels"
 MAGIC = b"ATOLLKRN"

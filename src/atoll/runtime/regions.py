@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from atoll._util.values import dataclass
 
 #: Every element starts at a multiple of its size, and no element is larger.
 _LARGEST = 8

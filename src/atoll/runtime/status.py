@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from atoll._util.values import dataclass
 from atoll.plugin import DeviceInfo, Driver
 
 #: Seconds that a driver has to list its devices.

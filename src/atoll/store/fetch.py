@@ -10,11 +10,11 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from atoll._util.child import run
 from atoll._util.files import sha256
+from atoll._util.values import replace
 from atoll.diagnostics import Diagnostic
 from atoll.errors import StoreError
 from atoll.store.payload import Payload

@@ -19,11 +19,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from atoll._util.files import write_atomic
+from atoll._util.values import dataclass
 from atoll.diagnostics import Diagnostic
 from atoll.errors import StoreError
 from atoll.store import fetch, start

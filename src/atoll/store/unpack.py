@@ -17,11 +17,11 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
+from atoll._util.values import dataclass
 from atoll.diagnostics import Diagnostic
 from atoll.errors import StoreError
 

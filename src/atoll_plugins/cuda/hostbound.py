@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaneError
+from atoll.plugin.values import dataclass
 from atoll_plugins.formats.host_compilers import Compiler, choose, installed
 
 _GCC = re.compile(r"gcc versions later than (\d+) are not supported")

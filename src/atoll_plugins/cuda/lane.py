@@ -9,13 +9,13 @@ is found :mod:`atoll_plugins.cuda.runtime`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from atoll.accel import BackendRules
 from atoll.artifact import Fact
 from atoll.errors import LaneError
 from atoll.plugin import LanePlan, LaneRequest, LaneStatus, UnitKind
 from atoll.plugin.options import check_options, text_option
+from atoll.plugin.values import replace
 from atoll.store import Payload
 from atoll_plugins.cuda.clang import clang_at_hand, plan_clang, refusal, why_not
 from atoll_plugins.cuda.hostbound import choose_host, read_bound

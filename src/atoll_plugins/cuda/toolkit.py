@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from atoll.errors import LaneError
 from atoll.plugin import LaneRequest
 from atoll.plugin.options import text_option
 from atoll.plugin.tools import ask, find_program, version_numbers
+from atoll.plugin.values import dataclass
 from atoll.store import Payload, PayloadRoot
 from atoll_plugins.cuda.hostbound import Bound
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from atoll.plugin.tools import KEPT, ask, asking, find_program, fingerprint, programs_like, version_numbers
+from atoll.plugin.values import dataclass
 
 _NAMES = re.compile(r"(?P<base>g\+\+|clang\+\+)(?:-(?P<suffix>\d+))?")
 _C_OF = {"g++": "gcc", "clang++": "clang"}

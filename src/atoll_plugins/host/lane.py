@@ -6,7 +6,6 @@ Its units are not device units. Which compiler is taken is :mod:`atoll_plugins.f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from atoll.accel import BackendRules
 from atoll.diagnostics import Diagnostic
@@ -26,6 +25,7 @@ from atoll.plugin import (
 )
 from atoll.plugin.options import check_options, list_option, text_option
 from atoll.plugin.tools import argument, output_path
+from atoll.plugin.values import dataclass
 from atoll.store import Payload
 from atoll_plugins.formats.host_compilers import Compiler, choose, identity, stages, tool_path
 from atoll_plugins.host.describe import describe

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from atoll.graph import Action, Role
 from atoll.plugin import LaneRequest, ToolChoice
 from atoll.plugin.options import list_option
 from atoll.plugin.tools import ask, output_path
+from atoll.plugin.values import dataclass
 from atoll_plugins.formats.host_compilers import Compiler, stages
 
 NAMES = ("std", "std.compat")

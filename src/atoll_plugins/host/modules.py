@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from atoll.diagnostics import Diagnostic
@@ -18,6 +17,7 @@ from atoll.errors import LaneError
 from atoll.graph import Action, Role
 from atoll.plugin import LaneRequest, ObjectProduct, ToolChoice
 from atoll.plugin.tools import find_program, output_path, python_program
+from atoll.plugin.values import dataclass, replace
 from atoll_plugins.formats.host_compilers import Compiler
 from atoll_plugins.host.library_modules import LibraryModules, library_modules
 

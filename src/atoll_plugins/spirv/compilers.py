@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from atoll.plugin.tools import ask, asking, find_program
+from atoll.plugin.values import dataclass, replace
 from atoll.store import Payload
 
 PAYLOAD_VERSION = "13.1"

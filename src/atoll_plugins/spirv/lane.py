@@ -7,7 +7,6 @@ The compiler is :mod:`atoll_plugins.spirv.compilers`; what a version of the API 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from atoll.accel import BackendRules
 from atoll.diagnostics import Diagnostic
@@ -16,6 +15,7 @@ from atoll.graph import Action, Role
 from atoll.plugin import DataProduct, LanePlan, LaneRequest, LaneStatus, ToolChoice, Unit, UnitKind
 from atoll.plugin.options import check_options, list_option, text_option
 from atoll.plugin.tools import argument, find_program, fingerprint, output_path
+from atoll.plugin.values import replace
 from atoll.store import Payload
 from atoll_plugins.formats.vulkan_rules import VulkanRules
 from atoll_plugins.spirv.compilers import (

@@ -6,11 +6,11 @@ Each function makes one thing and frees what it made where it fails half way.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from atoll.accel import Version
 from atoll.plugin import DeviceInfo
+from atoll.plugin.values import dataclass
 from atoll.runtime import faults
 from atoll.runtime.native import Table
 from atoll_plugins.vulkan.results import result_text
