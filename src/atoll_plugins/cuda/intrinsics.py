@@ -7,7 +7,7 @@ from atoll.kernels.intrinsics.interface import implements
 from atoll.kernels.intrinsics.standard import Target
 from atoll.kernels.pointers import ptr
 from atoll.kernels.scalars import f32, i32, u32, u64
-from atoll.kernels.surface import asm
+from atoll.kernels.surface import asm, fma
 
 
 @implements(Target, platform="cuda", arch="sm_35")
@@ -66,6 +66,10 @@ class Arithmetic:
     @staticmethod
     def fast_cos(x: f32) -> f32:
         return asm("cos.approx.f32 $0, $1;", "=f,f", x)
+
+    @staticmethod
+    def muladd(a: f32, b: f32, c: f32) -> f32:
+        return fma(a, b, c)
 
     @staticmethod
     def clock() -> u64:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from atoll.kernels.intrinsics.interface import implements
 from atoll.kernels.intrinsics.standard import Target
 from atoll.kernels.scalars import f32, u32, u64
-from atoll.kernels.surface import asm
+from atoll.kernels.surface import asm, fma
 
 
 @implements(Target, platform="hip")
@@ -28,6 +28,10 @@ class Arithmetic:
     @staticmethod
     def fast_exp2(x: f32) -> f32:
         return asm("v_exp_f32 $0, $1", "=v,v", x)
+
+    @staticmethod
+    def muladd(a: f32, b: f32, c: f32) -> f32:
+        return fma(a, b, c)
 
     @staticmethod
     def clock() -> u64:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from atoll.kernels.intrinsics.interface import absent, implements
 from atoll.kernels.intrinsics.standard import Target
-from atoll.kernels.scalars import u32
+from atoll.kernels.scalars import f32, u32
 from atoll.kernels.surface import operations
 
 
@@ -20,6 +20,10 @@ class Instructions:
     @staticmethod
     def brev(x: u32) -> u32:
         return operations("$0 = OpBitReverse $1", "=u32,u32", x)
+
+    @staticmethod
+    def muladd(a: f32, b: f32, c: f32) -> f32:
+        return operations("$0 = OpExtInst glsl 50 $1 $2 $3", "=f32,f32,f32,f32", a, b, c)
 
 
 absent(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from atoll.kernels.intrinsics.interface import absent, implements
 from atoll.kernels.intrinsics.standard import Target
 from atoll.kernels.scalars import f32, u32
-from atoll.kernels.surface import snippet
+from atoll.kernels.surface import fma, snippet
 
 
 @implements(Target, platform="sycl")
@@ -36,6 +36,10 @@ class BuiltIns:
     @staticmethod
     def fast_cos(x: f32) -> f32:
         return snippet("$0 = sycl::native::cos($1);", "=f32,f32", x)
+
+    @staticmethod
+    def muladd(a: f32, b: f32, c: f32) -> f32:
+        return fma(a, b, c)
 
 
 absent(Target, "sycl", clock="SYCL 2020 has no clock in device code")

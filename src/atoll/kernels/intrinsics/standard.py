@@ -131,5 +131,11 @@ class Target:
         """Promise that a condition holds; no effect is right too."""
 
     @staticmethod
+    @portable
+    def muladd(a: f32, b: f32, c: f32) -> f32:
+        """Return a * b + c, rounded once or twice, whichever the platform does faster."""
+        return a * b + c
+
+    @staticmethod
     def clock() -> u64:
         """Return the ticks of a counter of the device: only differences mean something."""
