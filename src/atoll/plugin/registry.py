@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any, Generic, TypeVar, cast
 
 from atoll._util.installed import Point
 from atoll._util.installed import points as installed_points
+from atoll._util.once import once
 from atoll._util.values import dataclass, field
 from atoll.diagnostics import Diagnostic
 from atoll.errors import PluginError
@@ -28,12 +29,15 @@ class Door(Mapping[str, T], Generic[T]):
     protocol: type
     points: Mapping[str, Point]
     made: dict[str, T] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> T:
         if name not in self.made:
             if name not in self.points:
                 raise PluginError(_unknown(self.group, name, sorted(self.points)))
-            self.made[name] = cast("T", _make(self.points[name], self.protocol))
+            with self.lock:  # one plugin, whichever thread asks first
+                if name not in self.made:
+                    self.made[name] = cast("T", _make(self.points[name], self.protocol))
         return self.made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -113,7 +117,7 @@ def _door(group: str, protocol: type) -> Door[Any]:
     return Door(group, protocol, points)
 
 
-@cache
+@once
 def registry() -> Registry:
     """Return the installed plugins. Entry points are listed once a process; nothing is imported yet."""
     return Registry(

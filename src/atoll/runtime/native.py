@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from ctypes import CDLL
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from atoll._util.once import once
 
 if TYPE_CHECKING:
     from cffi import FFI
@@ -43,7 +44,7 @@ class Table:
         return Table(self.ffi, {name: around(name, function) for name, function in self.functions.items()})
 
 
-@cache
+@once
 def declarations(path: Path) -> FFI:
     """Return the parsed declarations of a C file; parsing takes some 20 ms once a process."""
     from cffi import FFI
@@ -53,7 +54,7 @@ def declarations(path: Path) -> FFI:
     return ffi
 
 
-@cache
+@once
 def _constants(ffi: FFI) -> dict[str, int]:
     library = ffi.dlopen(None)
     values = {name: getattr(library, name, None) for name in dir(library)}

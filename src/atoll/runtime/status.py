@@ -38,6 +38,8 @@ class DriverStatus:
 
 #: What each driver answered last, and to which process.
 _told: dict[str, tuple[int, DriverStatus]] = {}
+#: Held while a driver is asked.
+_asking: dict[str, threading.RLock] = {}
 
 
 def is_left_behind(driver: str) -> bool:
@@ -57,8 +59,9 @@ def ask(driver: Driver, name: str, seconds: float = ANSWER_SECONDS) -> DriverSta
     """
     if is_left_behind(name):
         return _told[name][1]
-    status = _ask(driver, name, seconds)
-    _told[name] = (os.getpid(), status)
+    with _asking.setdefault(name, threading.RLock()):  # libraries list devices to one thread at a time
+        status = _ask(driver, name, seconds)
+        _told[name] = (os.getpid(), status)
     return status
 
 
