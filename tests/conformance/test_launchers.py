@@ -14,9 +14,10 @@ import pytest
 
 from atoll.accel import AccelSet, BackendRules, DeviceFacts, Version
 from atoll.accel.levels import Level
-from atoll.artifact import Descriptor, DeviceRequest, Subject, choose, refusal
+from atoll.artifact import Descriptor, DeviceRequest, Fact, Subject, choose, refusal
 from atoll.diagnostics import render
 from atoll.runtime import core_source, include_folder
+from atoll_plugins.cuda.driver import NEWEST_ISA
 from atoll_plugins.cuda.rules import TEGRA, CudaRules, machine_code_serves, text_serves
 from atoll_plugins.formats.vulkan_rules import VulkanRules
 from atoll_plugins.opencl.rules import OpenClRules
@@ -90,6 +91,37 @@ def test_the_launcher_and_the_rules_agree_on_every_pair_of_levels(fits: Callable
                 asked += 2
     assert asked == len(LEVELS) ** 2 * 6
     assert {(10, 1), (8, 7)} <= TEGRA
+
+
+# What an H200 (9.0) did with each code on 2026-11-30; its driver 580.159.04 serves CUDA 13.0 and PTX 9.0
+# (docs/devices.md). The code as a launch states it, as an accel set, and the ISA of its PTX.
+RECORDED = [
+    (("sm_90", "", "13.0"), "cuda13.0+{sm_90}", "", True),
+    (("sm_90a", "", "13.0"), "cuda13.0+{sm_90a}", "", True),
+    (("", "90a", "13.0"), "cuda13.0+{compute_90a}", "9.0", True),
+    (("", "90", "13.0"), "cuda13.0 ptx>=90", "9.0", True),
+    (("sm_80", "", "13.0"), "cuda13.0+{sm_80}", "", False),
+    (("sm_89", "", "13.0"), "cuda13.0+{sm_89}", "", False),
+    (("sm_100", "", "13.0"), "cuda13.0+{sm_100}", "", False),
+    (("", "90", "13.1"), "cuda13.1 ptx>=90", "9.1", False),
+]
+
+
+@pytest.mark.parametrize(("stated", "carried", "isa", "ran"), RECORDED)
+def test_the_launcher_and_match_say_what_an_h200_did(
+    fits: Callable[[str], Fits], stated: tuple[str, str, str], carried: str, isa: str, ran: bool
+) -> None:
+    assert bool(fits("cuda")(*stated, "sm_90", 13, 0)) == ran
+    requires = (Fact(name="ptx.isa", relation=">=", value=isa),) if isa else ()
+    artifact = Descriptor(accel=AccelSet.parse(carried, floor_words={"cuda": "ptx"}), requires=requires)
+    facts = {"ptx.isa": NEWEST_ISA["13.0"]}
+    device = DeviceFacts(
+        backend="cuda", name="NVIDIA H200", arch="sm_90", version=Version((13, 0)), facts=facts
+    )
+    choice = choose([artifact], DeviceRequest(device=device), {"cuda": CudaRules()})
+    assert bool(choice) == ran
+    differences = [each.dimension for verdict in choice.verdicts() for each in verdict.relation.differences]
+    assert differences == ([] if ran else ["ptx.isa" if isa else "accel"])
 
 
 @pytest.mark.parametrize(
