@@ -17,7 +17,9 @@ SIDE = TILE // EACH
 
 
 @kernel
-def encoder_forward(out: ptr[f32], tokens: ptr[i32], wte: ptr[f32], wpe: ptr[f32], n: i32, time: i32, width: i32):
+def encoder_forward(
+    out: ptr[f32], tokens: ptr[i32], wte: ptr[f32], wpe: ptr[f32], n: i32, time: i32, width: i32
+):
     """Add the embeddings of token and place."""
     i = atoll.global_id(0)
     if i < n:
@@ -170,24 +172,19 @@ def matmul(
     out_start = pair // inner * out_outer + pair % inner * out_inner
     block = fixed[f32, EACH, EACH]()
     down, across = fixed[f32, EACH](), fixed[f32, EACH]()
-    low, high = i32(0), depth
+    low = first_row if causal == 3 else i32(0)
+    high = min(depth, first_row + TILE) if causal == 2 else depth
     if causal == 1 and first_column > first_row:
         high = i32(0)
-    if causal == 2:
-        high = min(depth, first_row + TILE)
-    if causal == 3:
-        low = first_row
     for first in range(low, high, DEPTH):
         for part in range(EACH):
-            k, i = t % DEPTH, t // DEPTH + part * SIDE
-            if a_flat == 0:
-                k, i = t // TILE + part * (DEPTH // EACH), t % TILE
+            k = t % DEPTH if a_flat == 1 else t // TILE + part * (DEPTH // EACH)
+            i = t // DEPTH + part * SIDE if a_flat == 1 else t % TILE
             fits = first_row + i < rows and first + k < depth
             place = a_start + (first_row + i) * a_row + (first + k) * a_column
             left[k, i] = a[place] if fits else 0.0
-            k, i = t // TILE + part * (DEPTH // EACH), t % TILE
-            if b_flat == 0:
-                k, i = t % DEPTH, t // DEPTH + part * SIDE
+            k = t // TILE + part * (DEPTH // EACH) if b_flat == 1 else t % DEPTH
+            i = t % TILE if b_flat == 1 else t // DEPTH + part * SIDE
             fits = first_column + i < columns and first + k < depth
             place = b_start + (first + k) * b_row + (first_column + i) * b_column
             right[k, i] = b[place] if fits else 0.0
@@ -204,12 +201,8 @@ def matmul(
             row, column = first_row + i * SIDE + y, first_column + j * SIDE + x
             if row < rows and column < columns:
                 place = out_start + row * out_row + column
-                value = alpha * block[i, j]
-                if with_bias == 1:
-                    value += bias[column]
-                if add == 1:
-                    value += out[place]
-                out[place] = value
+                value = alpha * block[i, j] + (bias[column] if with_bias == 1 else 0.0)
+                out[place] = value + (out[place] if add == 1 else 0.0)
 
 
 @kernel

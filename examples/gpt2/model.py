@@ -45,7 +45,7 @@ _LAYER = {
 
 
 def random_weights(config: Config, seed: int = 0) -> np.ndarray:
-    """Return weights as GPT-2 starts: normal of 0.02, scales 1, shifts 0, projections into residuals smaller."""
+    """Return weights as GPT-2 starts: normal of 0.02, scales 1, shifts 0, ways into residuals smaller."""
     random, parts = np.random.default_rng(seed), []
     for name, shape in config.shapes().items():
         if name.startswith("ln"):
@@ -95,7 +95,12 @@ class Model:
         names |= {"middle": wide, "ln2": wide, "fc": 4 * wide, "gelu": 4 * wide}
         names |= {f"{which}{number}": self.rows for which in ("mean", "rstd") for number in (1, 2)}
         self.layers = [{name: zeros(size) for name, size in names.items()} for _ in range(config.layers)]
-        self.last = {"residual": zeros(wide), "out": zeros(wide), "mean": zeros(self.rows), "rstd": zeros(self.rows)}
+        self.last = {
+            "residual": zeros(wide),
+            "out": zeros(wide),
+            "mean": zeros(self.rows),
+            "rstd": zeros(self.rows),
+        }
         self.logits, self.losses = zeros(self.rows * config.vocabulary), zeros(self.rows)
         self.short, self.norm, self.step = zeros(wide), zeros(1), 0
         self.used = ""
@@ -113,7 +118,8 @@ class Model:
     def matmul(
         self, out: Any, a: Any, b: Any, sizes: tuple[int, int, int],
         a_steps: tuple[int, ...], b_steps: tuple[int, ...], out_steps: tuple[int, ...],
-        *, bias: Any = None, add: bool = False, alpha: float = 1.0, pairs: tuple[int, int] = (1, 1), causal: int = 0,
+        *, bias: Any = None, add: bool = False, alpha: float = 1.0,
+        pairs: tuple[int, int] = (1, 1), causal: int = 0,
     ) -> None:  # fmt: skip
         """Launch :func:`kernels.matmul`; steps are row, column, outer, inner (of `out` without column)."""
         kernel = k.matmul.instance(
@@ -131,7 +137,15 @@ class Model:
         self.matmul(out, x, weight, sizes, (inputs, 1, 0, 0), (1, inputs, 0, 0), (outputs, 0, 0), bias=bias)
 
     def linear_backward(
-        self, to_x: Any, to_weight: Any, to_bias: Any, gradient: Any, x: Any, weight: Any, inputs: int, outputs: int
+        self,
+        to_x: Any,
+        to_weight: Any,
+        to_bias: Any,
+        gradient: Any,
+        x: Any,
+        weight: Any,
+        inputs: int,
+        outputs: int,
     ) -> None:
         """Write the gradient of x, add those of weight and bias."""
         sizes = (self.rows, inputs, outputs)
@@ -148,7 +162,15 @@ class Model:
         self.by_rows(k.layernorm_forward, self.rows, out, mean, rstd, x, weight, bias, self.rows, channels)
 
     def layernorm_backward(
-        self, to_x: Any, to_weight: Any, to_bias: Any, gradient: Any, x: Any, weight: Any, mean: Any, rstd: Any
+        self,
+        to_x: Any,
+        to_weight: Any,
+        to_bias: Any,
+        gradient: Any,
+        x: Any,
+        weight: Any,
+        mean: Any,
+        rstd: Any,
     ) -> None:
         """Add the gradients of x, of scale and of shift."""
         rows, c = self.rows, self.config.channels
@@ -178,7 +200,18 @@ class Model:
         q, key, v = qkv, qkv[c:], qkv[2 * c :]
         flat = _without_column(lie["square"])
         scale = 1.0 / math.sqrt(head)
-        self.matmul(square, q, key, (t, t, head), lie["qkv"], lie["qkv turned"], flat, alpha=scale, pairs=pairs, causal=1)  # fmt: skip
+        self.matmul(
+            square,
+            q,
+            key,
+            (t, t, head),
+            lie["qkv"],
+            lie["qkv turned"],
+            flat,
+            alpha=scale,
+            pairs=pairs,
+            causal=1,
+        )
         rows = self.batch * h * t
         self.by_rows(k.softmax_forward, rows, square, rows, t)
         flat = _without_column(lie["mixed"])
@@ -190,11 +223,53 @@ class Model:
         head, pairs, rows = c // h, (self.batch, h), self.batch * h * t
         flat, scale = _without_column(lie["qkv"]), 1.0 / math.sqrt(head)
         into = _without_column(lie["square"])
-        self.matmul(to_square, gradient, qkv[2 * c :], (t, t, head), lie["mixed"], lie["qkv turned"], into, pairs=pairs, causal=1)  # fmt: skip
-        self.matmul(to_qkv[2 * c :], square, gradient, (t, head, t), lie["square turned"], lie["mixed"], flat, pairs=pairs, causal=3)  # fmt: skip
+        self.matmul(
+            to_square,
+            gradient,
+            qkv[2 * c :],
+            (t, t, head),
+            lie["mixed"],
+            lie["qkv turned"],
+            into,
+            pairs=pairs,
+            causal=1,
+        )
+        self.matmul(
+            to_qkv[2 * c :],
+            square,
+            gradient,
+            (t, head, t),
+            lie["square turned"],
+            lie["mixed"],
+            flat,
+            pairs=pairs,
+            causal=3,
+        )
         self.by_rows(k.softmax_backward, rows, to_square, square, rows, t)
-        self.matmul(to_qkv, to_square, qkv[c:], (t, head, t), lie["square"], lie["qkv"], flat, alpha=scale, pairs=pairs, causal=2)  # fmt: skip
-        self.matmul(to_qkv[c:], to_square, qkv, (t, head, t), lie["square turned"], lie["qkv"], flat, alpha=scale, pairs=pairs, causal=3)  # fmt: skip
+        self.matmul(
+            to_qkv,
+            to_square,
+            qkv[c:],
+            (t, head, t),
+            lie["square"],
+            lie["qkv"],
+            flat,
+            alpha=scale,
+            pairs=pairs,
+            causal=2,
+        )
+        self.matmul(
+            to_qkv[c:],
+            to_square,
+            qkv,
+            (t, head, t),
+            lie["square turned"],
+            lie["qkv"],
+            flat,
+            alpha=scale,
+            pairs=pairs,
+            causal=3,
+        )
 
     # --- a step ---
 
@@ -249,7 +324,9 @@ class Model:
         self.run(k.encoder_backward_token, wide, g["wte"], tokens, flowing, wide, c)
         self.run(k.encoder_backward_place, config.time * c, g["wpe"], flowing, self.batch, config.time * c)
 
-    def update(self, rate: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), decay: float = 0.0) -> float:
+    def update(
+        self, rate: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), decay: float = 0.0
+    ) -> float:
         """Move the weights, the gradient cut to a norm of 1; return its norm."""
         self.step += 1
         count = len(self.weights)
