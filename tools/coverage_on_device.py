@@ -1,4 +1,4 @@
-"""Which CUDA code does the device of this machine load and run? A kernel for each target, asked of the driver.
+"""Which CUDA code does the device of this machine load and run? A kernel for each target, put to its driver.
 
     python tools/coverage_on_device.py make FOLDER     # where ptxas is on PATH, or named by PTXAS
     python tools/coverage_on_device.py load FOLDER     # where the device is; the standard library is enough
