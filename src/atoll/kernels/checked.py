@@ -80,7 +80,7 @@ class CheckedLaunch:
 
     launch: Launch = field(repr=False)
 
-    def __call__(self, *arguments: Any) -> Done:
+    def __call__(self, *arguments: Any, **named: Any) -> Done:
         """Launch, print what was printed, raise what was found.
 
         Raises:
@@ -88,6 +88,8 @@ class CheckedLaunch:
         """
         import numpy as np
 
+        if named:
+            arguments = self.launch.kernel.ordered(arguments, named)
         report = np.zeros(CAPACITY, np.uint32)
         done = self.launch(*arguments, report)
         done.wait()

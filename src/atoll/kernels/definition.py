@@ -28,11 +28,16 @@ class DeviceFunction:
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
         self.__name__ = function.__name__
+        self.__module__ = function.__module__
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
 
     def __repr__(self) -> str:
         return f"<device function {self.__name__}>"
+
+    def __reduce__(self) -> str:
+        """Pickle by name, as functions are; a copy is the function itself."""
+        return self.function.__qualname__
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run in the oracle, where a kernel's body calls it; anywhere else it refuses."""
@@ -55,11 +60,16 @@ class ExternFunction:
     def __init__(self, function: types.FunctionType, link: str) -> None:
         self.function, self.link = function, link
         self.__name__ = function.__name__
+        self.__module__ = function.__module__
         self.__doc__ = function.__doc__
         self.__wrapped__ = function
 
     def __repr__(self) -> str:
         return f"<extern {self.__name__} of {self.link}>"
+
+    def __reduce__(self) -> str:
+        """Pickle by name, as functions are; a copy is the function itself."""
+        return self.function.__qualname__
 
     def __call__(self, *_arguments: Any, **_named: Any) -> Any:
         """Refuse: Python has no body of it."""
@@ -127,6 +137,39 @@ class KernelFunction:
 
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"
+
+    def __reduce__(self) -> Any:
+        """Pickle by name, as functions are; an instance by that of its generic kernel. A copy is itself."""
+        if not self.bindings:
+            return self.function.__qualname__
+        return _instance, (self.__module__, self.function.__qualname__, self.bindings)
+
+    def __deepcopy__(self, _memo: object) -> KernelFunction:
+        """Return this kernel: it is no data."""
+        return self
+
+    def ordered(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments of a launch in the order of the parameters.
+
+        Raises:
+            LaunchError: Where a name is unknown, given twice or missing.
+        """
+        code = self.function.__code__
+        bound = {name for name, _ in self.bindings}
+        names = [name for name in code.co_varnames[: code.co_argcount] if name not in bound]
+        taken = names[: len(arguments)]
+        wrong = [f"it has no parameter `{name}`" for name in named if name not in names]
+        wrong += [f"`{name}` is given twice" for name in taken if name in named]
+        wrong += [f"`{name}` is not given" for name in names[len(taken) :] if name not in named]
+        if wrong or len(arguments) > len(names):
+            raise LaunchError(
+                Diagnostic(
+                    code="ATL0760",
+                    message=f"`{self.__name__}` cannot be launched with these arguments",
+                    notes=(*wrong, f"its parameters: {', '.join(names)}"),
+                )
+            )
+        return (*arguments, *(named[name] for name in names[len(taken) :]))
 
     def compiled(self) -> Compiled:
         """Return its KIR, compiled anew where a number it captures has changed.
@@ -304,6 +347,15 @@ class KernelFunction:
         from atoll.kernels.show import show
 
         return show(self, target, stage, lines=lines, without=without)
+
+
+def _instance(module: str, name: str, bindings: tuple[tuple[str, Any], ...]) -> KernelFunction:
+    """Return the instance of a generic kernel that was pickled."""
+    import functools
+    import importlib
+
+    found: KernelFunction = functools.reduce(getattr, name.split("."), importlib.import_module(module))  # type: ignore[assignment]
+    return found.instance(**dict(bindings))
 
 
 def device(function: Callable[..., Any]) -> DeviceFunction:

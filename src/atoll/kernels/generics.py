@@ -255,8 +255,10 @@ class OpenLaunch:
     kernel: GenericKernel
     make: Callable[[KernelFunction], Any] = field(repr=False)
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Launch the instance; see :class:`atoll.kernels.launch.Launch`."""
+        if named:
+            arguments = self.kernel.ordered(arguments, named)
         kernel, rest = self.kernel.chosen(arguments)
         return self.make(kernel)(*rest)
 

@@ -245,7 +245,7 @@ class Launch:
         self.kernel, self.shape, self.device, self.waits = kernel, shape, device, waits
         self._prepared: Prepared | None = None
 
-    def __call__(self, *arguments: Any) -> Done:
+    def __call__(self, *arguments: Any, **named: Any) -> Done:
         """Check the arguments, launch, and (unless `wait=False`) wait and copy results back.
 
         Where every array lies on the device already, the launch is queued where what makes them is
@@ -256,6 +256,8 @@ class Launch:
             CompileError: Where the device lacks what the kernel needs.
             DeviceError: Where the device fails.
         """
+        if named:
+            arguments = self.kernel.ordered(arguments, named)
         if self._prepared is not None:
             done = self._prepared(arguments)
             if done is not None:

@@ -68,7 +68,7 @@ class OracleLaunch:
             whole(kernel.__name__, found.block, subgroup)
         return cls(kernel, found, seed, races, subgroup)
 
-    def __call__(self, *arguments: Any) -> Done:
+    def __call__(self, *arguments: Any, **named: Any) -> Done:
         """Run every work-item; what is written stands in the arguments.
 
         Raises:
@@ -76,6 +76,8 @@ class OracleLaunch:
         """
         compiled = self.kernel.compiled_for(HOST)
         kernel = compiled.kernel
+        if named:
+            arguments = self.kernel.ordered(arguments, named)
         checked = check(kernel, spread(compiled.params, arguments))
         hold(self.kernel.requires, kernel.name, checked)
         arrays = {item.name: item.array for item in checked.arrays}
