@@ -25,7 +25,7 @@ def example(name: str) -> Any:
 
 def layernorm(x: Array, weight: Array, bias: Array) -> Array:
     mean = x.mean(-1, keepdims=True)
-    return np.asarray((x - mean) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * weight + bias
+    return np.asarray((x - mean) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * weight + bias)
 
 
 def gelu(x: Array) -> Array:

@@ -39,11 +39,13 @@ def lower_intrinsic(state: State, node: ast.Call, target: Intrinsic) -> Value | 
     if found is None:
         return _missing(state, node, target)
     state.looked[target.name] = found.how
+    state.skipped[target.name] = f"an intrinsic, {found.how}"
     return inline(state, node, found.device)
 
 
 def _missing(state: State, node: ast.Call, target: Intrinsic) -> Value | None:
     state.looked[target.name] = "missing"
+    state.skipped[target.name] = f"an intrinsic, not implemented for {state.target}"
     calls = [function.name for function in state.frame.chain]
     chain = (f"inlined by: {' -> '.join(calls)}",) if len(calls) > 1 else ()
     state.missing.append(missing(target, state.target, state.span(node), *chain))
