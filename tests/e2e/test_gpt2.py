@@ -216,7 +216,7 @@ def in_torch(steps: int) -> list[float]:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(list(w.values()), 1.0)
         moved.step()
-        found.append(float(loss))
+        found.append(float(loss.detach()))
     return found
 
 
@@ -235,7 +235,6 @@ def test_losses_are_those_of_pytorch(on_the_processor: list[float]) -> None:
 def test_losses_are_equal_on_every_device(
     backend: str, on_the_processor: list[float], whole: bool, tell: Callable[[str], None]
 ) -> None:
-    steps = 10 if whole else {"vulkan": 2, "opencl": 0}[backend]
-    if steps:
-        np.testing.assert_allclose(trained(backend, steps), on_the_processor[:steps], rtol=0, atol=1e-4)
+    steps = 10 if whole else {"vulkan": 10, "opencl": 2}[backend]
+    np.testing.assert_allclose(trained(backend, steps), on_the_processor[:steps], rtol=0, atol=1e-4)
     tell(f"{steps} of 10 steps on {backend}")
