@@ -447,6 +447,9 @@ def _kernel(
 
 def _checked(function: object, word: str) -> types.FunctionType:
     if isinstance(function, types.FunctionType):
+        from atoll.kernels.texts import remember
+
+        remember(function)
         return function
     raise CompileError(
         Diagnostic(

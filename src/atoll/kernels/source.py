@@ -7,13 +7,13 @@ correction; the function is found by the line of its code object.
 from __future__ import annotations
 
 import ast
-import linecache
 import types
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import CompileError
+from atoll.kernels.texts import lines_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def find(function: types.FunctionType) -> Function:
         CompileError: Where its source is not at hand, or it is no plain `def`.
     """
     code = function.__code__
-    lines = tuple(linecache.getlines(code.co_filename, function.__globals__))
+    lines = lines_of(function)
     if not lines:
         raise _missing(function, "no source is known for it")
     source = Source(code.co_filename, lines)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from atoll import kernel
 from atoll.errors import AtollError
 
 
@@ -97,11 +98,18 @@ def test_an_error_shows_the_line_of_the_cell(notebook: Notebook) -> None:
 
 def test_a_name_that_is_used_again_is_no_source_of_the_old_function(notebook: Notebook) -> None:
     notebook.run("@kernel\ndef k(out: view[f32]):\n    out[0] = 1.0\n", "<stdin>")
-    old = notebook.names["k"]
+    notebook.run("old = k\n")
     notebook.run("@kernel\ndef k(out: view[f32]):\n    out[0] = 2.0\n", "<stdin>")
     assert notebook.launch() == 2.0
+    assert notebook.launch("old") == 1.0
+
+
+def test_a_function_that_is_marked_after_its_name_was_used_again_is_refused(notebook: Notebook) -> None:
+    notebook.run("def k(out: view[f32]):\n    out[0] = 1.0\n", "<stdin>")
+    old = notebook.names["k"]
+    notebook.run("def k(out: view[f32]):\n    out[0] = 2.0\n", "<stdin>")
     with pytest.raises(AtollError) as caught:
-        old.compiled()
+        kernel(old).compiled()
     assert caught.value.diagnostics[0].notes == ("another text stands under its file's name now",)
 
 
