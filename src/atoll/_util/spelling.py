@@ -37,3 +37,10 @@ def search_path(text: str) -> str:
     """Return a PATH with each folder once, by its resolved name, and without what is no folder."""
     folders = (os.path.realpath(folder) for folder in text.split(os.pathsep) if folder)
     return os.pathsep.join(dict.fromkeys(folder for folder in folders if Path(folder).is_dir()))
+
+
+def suffix(path: str) -> str:
+    """Return what `PurePosixPath.suffix` says of a path of one spelling, without making one."""
+    name = path.rpartition("/")[2]
+    at = name.rfind(".")
+    return name[at:] if 0 < at < len(name) - 1 else ""

@@ -17,6 +17,8 @@ from atoll.graph.action import Action
 BASE_ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"}
 # Raised where the runner treats outputs in a new way.
 RUNNER_VERSION = 1
+_FREE = {"time_limit", "name"}
+_encoded = json.encoder.encode_basestring_ascii
 
 
 def spec(action: Action) -> dict[str, Any]:
@@ -36,14 +38,21 @@ def spec(action: Action) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=4)
+def _deciding(action: Action) -> str:
+    """Return everything of a spec that decides the outputs, as JSON."""
+    return json.dumps(
+        {name: value for name, value in spec(action).items() if name not in _FREE}, sort_keys=True
+    )
+
+
 @lru_cache(maxsize=1 << 14)
 def digest(action: Action) -> str:
     """Return the digest that names the action's spec and record."""
-    decides = {name: value for name, value in spec(action).items() if name not in {"time_limit", "name"}}
-    text = json.dumps(decides, sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256(_deciding(action).encode()).hexdigest()[:32]
 
 
 def spec_text(action: Action) -> str:
-    """Return the spec as the text of its file."""
-    return json.dumps(spec(action), sort_keys=True, ensure_ascii=False) + "\n"
+    """Return the spec as its text among the others: what decides the digest, and what does not."""
+    more = f'"name": {_encoded(action.name)}, "time_limit": {json.dumps(action.time_limit)}'
+    return f"{_deciding(action)[:-1]}, {more}}}\n"

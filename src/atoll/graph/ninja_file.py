@@ -56,11 +56,17 @@ class _Paths:
 
     def __init__(self) -> None:
         self.variables: dict[str, str] = {}
+        self._plain: dict[str, str] = {}
 
     def __call__(self, paths: Iterable[str]) -> str:
-        return "".join(f" {self.spell(path)}" for path in paths)
+        known = self._plain
+        return "".join([f" {known.get(path) or self._spell(path)}" for path in paths])
 
-    def spell(self, path: str) -> str:
+    def _spell(self, path: str) -> str:
+        self._plain[path] = found = self._spelled(path)
+        return found
+
+    def _spelled(self, path: str) -> str:
         if "|" not in path and not path.startswith("^"):
             return escape_path(path)
         name = self.variables.setdefault(path, f"path{len(self.variables)}")

@@ -8,8 +8,9 @@ in the order that the spec gives them. Pure but for the walk of the project's fi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
+from atoll._util.spelling import suffix
 from atoll._util.values import dataclass, field, replace
 from atoll.accel import AccelSet, BackendRules, Entry, links
 from atoll.diagnostics import Diagnostic, Severity
@@ -166,7 +167,7 @@ class _Work:
         pattern = glob.parse(DEFAULT_SOURCES)
         assert isinstance(pattern, glob.Pattern)
         for path in self._expand(source, pattern):
-            lane = self.claims.units.get(PurePosixPath(path).suffix)
+            lane = self.claims.units.get(suffix(path))
             if lane is not None and self.claims.lanes[lane].host and path not in taken:
                 self._file(name, path, source, None)
 
@@ -231,7 +232,7 @@ class _Work:
 
     def _no_host_file(self, source: Source, files: list[str]) -> None:
         for path in files:
-            extension = PurePosixPath(path).suffix
+            extension = suffix(path)
             lane = self.claims.units.get(extension)
             if lane is not None and self.claims.lanes[lane].host:
                 raise _Refused(
@@ -326,7 +327,7 @@ class _Work:
         self.warnings.append(replace(_no_file(source), severity=Severity.WARNING))
 
     def _file(self, target: str, path: str, source: Source, constraint: AccelSet | None) -> None:
-        extension = PurePosixPath(path).suffix
+        extension = suffix(path)
         path = placed(self.origin.base, path)
         if extension in self.claims.headers:
             self.headers.add(path)

@@ -89,9 +89,14 @@ _WORDS: Mapping[type[Any], str] = {model.Source: "glob", model.Link: "name"}
 @cache
 def keys(table: type[Any]) -> Mapping[str, Key]:
     """Return the keys of a table by their spelling in TOML, in the order of the model."""
-    hints = typing.get_type_hints(table, vars(model) | _lazy())
-    found = (_key(item, hints[item.name]) for item in fields(table) if "doc" in item.metadata)
+    found = (_key(item, _hint(str(item.type))) for item in fields(table) if "doc" in item.metadata)
     return {item.name: item for item in found}
+
+
+@cache
+def _hint(text: str) -> Any:
+    """Return the type that an annotation of the model says; each text is compiled once."""
+    return eval(text, vars(model) | _lazy())  # noqa: S307 - texts of the model alone
 
 
 def is_open(table: type[Any]) -> bool:

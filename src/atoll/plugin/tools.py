@@ -13,13 +13,14 @@ import re
 import shutil
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from atoll._util import facts
 from atoll._util.files import sha256
 from atoll._util.files import write_atomic as write_atomic
 from atoll._util.machine import free_memory as free_memory
 from atoll._util.machine import processors as processors
+from atoll._util.spelling import suffix as suffix
 from atoll._util.spelling import this_python
 from atoll._util.values import dataclass
 from atoll._util.why import note as note_why
@@ -204,7 +205,7 @@ def output_path(build: str, lane: str, *parts: str) -> str:
 
     A source outside the project root keeps its name: ``..`` becomes ``__up__``.
     """
-    pieces = [piece for part in parts for piece in PurePosixPath(part).parts if piece not in ("/", ".")]
+    pieces = [piece for part in parts for piece in part.split("/") if piece not in ("", ".")]
     safe = ["__up__" if piece == ".." else piece for piece in pieces]
     return "/".join([build, lane, *safe])
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaneError
 from atoll.graph import Action, Role
 from atoll.plugin import LaneRequest, ObjectProduct, ToolChoice
-from atoll.plugin.tools import find_program, output_path, python_program
+from atoll.plugin.tools import find_program, output_path, python_program, suffix
 from atoll.plugin.values import dataclass, replace
 from atoll_plugins.formats.host_compilers import Compiler
 from atoll_plugins.host.library_modules import LibraryModules, library_modules
@@ -77,7 +77,7 @@ def plan_modules(request: LaneRequest, compiler: Compiler, built: Iterable[Built
 
 def with_modules(request: LaneRequest) -> tuple[str, ...]:
     """Return the targets that provide a module or link one that does, sorted."""
-    provide = {unit.target for unit in request.units if PurePosixPath(unit.path).suffix == INTERFACE}
+    provide = {unit.target for unit in request.units if suffix(unit.path) == INTERFACE}
     targets = {unit.target for unit in request.units}
     return tuple(sorted(t for t in targets if provide & {t, *linked(request.links, t)}))
 

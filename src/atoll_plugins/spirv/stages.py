@@ -5,7 +5,7 @@ GLSL states its stage by extension (``blur.comp``), HLSL by the one before it (`
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+from atoll.plugin.tools import suffix
 
 STAGES = (
     *("comp", "vert", "frag", "geom", "tesc", "tese", "mesh", "task"),
@@ -16,11 +16,10 @@ HLSL = ".hlsl"
 
 def is_hlsl(path: str) -> bool:
     """Tell whether a shader is HLSL; everything else is GLSL."""
-    return PurePosixPath(path).suffix == HLSL
+    return suffix(path) == HLSL
 
 
 def stage_of(path: str) -> str:
     """Return the stage that a name states, or an empty text."""
-    name = PurePosixPath(path)
-    stage = PurePosixPath(name.stem).suffix if is_hlsl(path) else name.suffix
+    stage = suffix(path.removesuffix(HLSL)) if is_hlsl(path) else suffix(path)
     return stage[1:] if stage[1:] in STAGES else ""

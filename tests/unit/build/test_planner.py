@@ -203,7 +203,7 @@ def test_the_boundary_is_byte_equal_with_and_without_a_set(tmp_path: Path) -> No
 
     one, other = texts(with_set, with_set.plan_folder), texts(without, without.plan_folder)
     assert one == other
-    assert len(one) == 5
+    assert len(one) == 4
 
 
 def test_no_accel_reads_probes_and_fetches_nothing_of_a_device(tmp_path: Path) -> None:
