@@ -48,7 +48,7 @@ vkBeginCommandBuffer vkEndCommandBuffer vkCmdBindPipeline vkCmdBindDescriptorSet
 vkCmdDispatch vkCmdPipelineBarrier vkCmdCopyBuffer
 vkCreateQueryPool vkDestroyQueryPool vkGetQueryPoolResults vkCmdResetQueryPool vkCmdWriteTimestamp
 vkQueueSubmit vkCreateFence vkDestroyFence vkWaitForFences vkResetFences
-vkCreateSemaphore vkDestroySemaphore vkWaitSemaphores vkGetSemaphoreCounterValue
+vkCreateSemaphore vkDestroySemaphore vkWaitSemaphores
 """)
 
 #: Structs that are only reached over `pNext`.

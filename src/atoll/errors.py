@@ -81,5 +81,17 @@ class DeviceError(AtollError):
     """A device is missing, lost or refused an operation."""
 
 
+class OutOfMemoryError(DeviceError):
+    """A device, or the budget it was given, has no room for a buffer; what was there before still is."""
+
+
+class DeviceLostError(DeviceError):
+    """A device was lost. Everything on it is gone, it takes no more work; others are not touched."""
+
+
+class DeviceTimeoutError(DeviceLostError):
+    """Work did not finish in the time it was given. It may still run, so the device is given up."""
+
+
 class PluginError(AtollError):
     """A plugin is missing, broken or registered twice."""

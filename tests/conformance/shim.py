@@ -94,6 +94,15 @@ PAIRS = {
     "cuda": {"cuMemAlloc_v2": "cuMemFree_v2", "cuCtxPushCurrent_v2": "cuCtxPopCurrent_v2"},
 }
 
+# What a driver keeps as long as its device is open.
+OPENED = {
+    "vulkan": {
+        "vkCreateSemaphore": "vkDestroySemaphore",
+        "vkCreateCommandPool": "vkDestroyCommandPool",
+        "vkCreatePipelineCache": "vkDestroyPipelineCache",
+    }
+}
+
 # What a kept pipeline or module holds as long as its device is open.
 KEPT = {
     "vulkan": {

@@ -449,14 +449,14 @@ for count in (0, 4, 1000):
     device.run(code, (count // 64 + 1,), (64,), {"x": x, "y": x, "out": out, "a": 2.0, "n": count})
     assert (out == 3 * x).all()
 if "leak" in sys.argv:
-    inner._allocate(64)
+    inner._memory.buffer(64, inner._memory.plan.buffers, inner._usage)
 if "flight" in sys.argv:
     handles = [inner.allocate(64) for _ in range(3)]
     from atoll.plugin import BufferArgument, ScalarArgument
     bound = tuple(BufferArgument(handle, "both") for handle in handles)
     # Four million groups that each find nothing to do: longer than any pause between these two lines.
     inner.launch(device.load(code), (65535, 64, 1), (64, 1, 1), (*bound, ScalarArgument(bytes(8), 8)))
-    inner._free(inner._buffers.pop(handles[0]))
+    inner._memory.destroy(inner._buffers.pop(handles[0]))
 device.free()
 print("done")
 """

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from atoll.artifact import Fact, unmet
 from atoll.diagnostics import Diagnostic
-from atoll.errors import DeviceError, LaunchError
+from atoll.errors import DeviceError, DeviceLostError, DeviceTimeoutError, LaunchError, OutOfMemoryError
 from atoll.plugin import DeviceInfo
 
 F = TypeVar("F")
@@ -73,6 +73,54 @@ def call_failed(function: str, result: str, device: str) -> DeviceError:
     )
 
 
+def out_of_memory(device: str, asked: int, *report: str) -> OutOfMemoryError:
+    """Return the error of a buffer that there is no room for; `report` says what there is."""
+    return OutOfMemoryError(
+        Diagnostic(
+            code="ATL0810",
+            message=f"{device} has no room for {asked} bytes",
+            notes=report,
+            hint="release buffers, or use smaller ones",
+        )
+    )
+
+
+def no_memory(function: str, result: str, device: str) -> OutOfMemoryError:
+    """Return the error of a vendor's function that had no memory for what it makes."""
+    return OutOfMemoryError(
+        Diagnostic(
+            code="ATL0810",
+            message=f"`{function}` found no memory on {device}",
+            notes=(f"it returned {result}",),
+            hint="release buffers, or use smaller ones",
+        )
+    )
+
+
+def lost(device: str, function: str, result: str) -> DeviceLostError:
+    """Return the error of the call that found a device lost."""
+    return DeviceLostError(
+        Diagnostic(
+            code="ATL0811",
+            message=f"{device} was lost",
+            notes=(f"`{function}` returned {result}", "everything on it is gone; nothing was tried again"),
+            hint="close it, and open it again with `atoll.open`",
+        )
+    )
+
+
+def timed_out(device: str, function: str, seconds: float) -> DeviceTimeoutError:
+    """Return the error of work that did not finish in time."""
+    return DeviceTimeoutError(
+        Diagnostic(
+            code="ATL0812",
+            message=f"{device} did not finish in {seconds:g} seconds",
+            notes=(f"`{function}` waited for it", "the work may still run, so the device is given up"),
+            hint="split the work into smaller launches",
+        )
+    )
+
+
 def code_refused(entry: str, device: str, *reasons: str) -> DeviceError:
     """Return the error of code that a device does not take; the first reason says what, logs follow."""
     return DeviceError(
@@ -97,9 +145,9 @@ def check_required(entry: str, requires: Sequence[Fact], device: DeviceInfo) -> 
         raise code_refused(entry, device.name, *lacks, *stated.values())
 
 
-def closed(device: str, why: str = "it was closed") -> DeviceError:
+def closed(device: str, why: str = "it was closed", *, is_lost: bool = False) -> DeviceError:
     """Return the error of a device that can no longer be used."""
-    return DeviceError(
+    return (DeviceLostError if is_lost else DeviceError)(
         Diagnostic(
             code="ATL0807",
             message=f"{device} can no longer be used",

@@ -836,4 +836,3 @@ VkResult vkCreateSemaphore(VkDevice device, const VkSemaphoreCreateInfo *pCreate
   VkAllocationCallbacks *pAllocator, VkSemaphore *pSemaphore);
 void vkDestroySemaphore(VkDevice device, VkSemaphore semaphore, const VkAllocationCallbacks *pAllocator);
 VkResult vkWaitSemaphores(VkDevice device, const VkSemaphoreWaitInfo *pWaitInfo, uint64_t timeout);
-VkResult vkGetSemaphoreCounterValue(VkDevice device, VkSemaphore semaphore, uint64_t *pValue);

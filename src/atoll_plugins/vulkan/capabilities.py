@@ -10,8 +10,6 @@ from typing import Any
 
 from atoll.runtime.native import Table
 
-#: Vulkan 1.2: the first whose features stand in one struct a version.
-WITH_FEATURE_STRUCTS = 1 << 22 | 2 << 12
 # A capability's feature, by the struct it stands in: core, 1.1, 1.2.
 _CORE = {"Float64": "shaderFloat64", "Int64": "shaderInt64", "Int16": "shaderInt16"}
 _FIRST = {"StorageBuffer16BitAccess": "storageBuffer16BitAccess"}

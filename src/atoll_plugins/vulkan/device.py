@@ -1,14 +1,21 @@
-"""An open Vulkan device: memory that the host sees, one queue, one launch in flight.
+"""An open Vulkan device: pooled memory, one queue, six frames in flight.
 
-Each launch is recorded, submitted and later waited for; the next launch or copy waits first. What a
-launch alone needs (its descriptors, the buffer of a large parameter block) is freed after that wait.
+A launch is recorded into a frame and submitted; nothing waits until the host looks at bytes. Held launches
+share a frame, captured ones are recorded for good: all three are :mod:`atoll_plugins.vulkan.recorder`.
+Finalisers only append to a deque, which is drained before anything else is done: one that ran inside a lock
+of this device would wait for itself.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 
 from atoll.errors import DeviceError
 from atoll.plugin import (
@@ -20,25 +27,40 @@ from atoll.plugin import (
     ScalarArgument,
     Target,
 )
-from atoll.runtime import faults
+from atoll.runtime import faults, tracing
 from atoll.runtime.handles import Handles, room
 from atoll.runtime.native import Table
 from atoll.runtime.pack import pack_scalars
 from atoll_plugins.vulkan.entry import entry_points, is_spirv
+from atoll_plugins.vulkan.frames import FrameRing
+from atoll_plugins.vulkan.graph import Captured, VulkanGraph
 from atoll_plugins.vulkan.make import NEWEST, PUSH_BYTES, Maker, Physical, Pipeline, create_device
-from atoll_plugins.vulkan.results import result_text
-
-WAIT_SECONDS = 600
-_LOST = -4
-_TIMEOUT = 2
+from atoll_plugins.vulkan.memory import Buffer, DeviceMemory
+from atoll_plugins.vulkan.pipecache import PipelineCache
+from atoll_plugins.vulkan.queries import Queries, Sink
+from atoll_plugins.vulkan.recorder import DispatchRequest, Recorder
+from atoll_plugins.vulkan.staging import RING_BYTES, Staging
 
 Size = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Buffer:
-    buffer: int
-    memory: int
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a device is used, where it is not as usual.
+
+    Attributes:
+        budget: Bytes that its buffers may take together; None for what the driver gives.
+        staged: Whether the host reaches buffers through staging memory; None where the device decides.
+        staging_bytes: Of the memory for each direction.
+        full_barriers: A barrier before every command, to tell a missing one from another fault.
+        cache: The folder of compiled pipelines; None for Atoll's own.
+    """
+
+    budget: int | None = None
+    staged: bool | None = None
+    staging_bytes: int = RING_BYTES
+    full_barriers: bool = field(default_factory=lambda: os.environ.get("ATOLL_BARRIERS") == "full")
+    cache: Path | None = None
 
 
 @dataclass(slots=True)
@@ -50,7 +72,7 @@ class VulkanExecutable:
         owner: The device it was made on.
         key: Its number there.
         group: The work-group size that the code fixes, or None.
-        bindings: Storage buffers it binds, with the one of a large parameter block.
+        access: How each buffer is used, with that of a large parameter block.
         push: Bytes of push constants.
     """
 
@@ -58,108 +80,175 @@ class VulkanExecutable:
     owner: VulkanDevice
     key: int
     group: Size | None
-    bindings: int
+    access: tuple[str, ...]
     push: int
 
     def __del__(self) -> None:
-        self.owner.unload(self.key)
-
-
-@dataclass(slots=True)
-class _Flight:
-    """What the launch in flight needs until it is done; holding the executable keeps its pipeline."""
-
-    executable: VulkanExecutable
-    pool: int = 0
-    spill: _Buffer | None = None
+        self.owner.dropped.append(("pipeline", self.key))
 
 
 class VulkanDevice:
-    """An open device; a lock around every call."""
+    """An open device; a lock around every call that is not a finaliser's."""
 
-    def __init__(self, vk: Table, physical: Physical) -> None:
-        self._vk = vk
+    def __init__(self, vk: Table, physical: Physical, options: Options | None = None) -> None:
+        self._vk, self._options = vk, options or Options()
         self._lock = threading.RLock()
         self._process = os.getpid()
-        self._lost = ""
-        self._flight: _Flight | None = None
         self.info: DeviceInfo = physical.info
-        self._buffers: Handles[_Buffer] = Handles(self.info.name)
+        #: What finalisers let go of: kind and number.
+        self.dropped: deque[tuple[str, int]] = deque()
+        self._buffers: Handles[Buffer] = Handles(self.info.name)
         self._pipelines: Handles[Pipeline] = Handles(self.info.name)
+        self._graphs: Handles[VulkanGraph] = Handles(self.info.name)
+        self._captured: list[DispatchRequest] | None = None
+        self._held = 0
         self._properties = vk.ffi.new("VkPhysicalDeviceProperties *")
-        self._memory = vk.ffi.new("VkPhysicalDeviceMemoryProperties *")
+        memory = vk.ffi.new("VkPhysicalDeviceMemoryProperties *")
         vk.vkGetPhysicalDeviceProperties(physical.handle, self._properties)
-        vk.vkGetPhysicalDeviceMemoryProperties(physical.handle, self._memory)
-        device = create_device(vk, physical, self._properties.apiVersion)
-        self._maker = Maker(vk, self.info.name, device)
-        self._pool = self._fence = 0
+        vk.vkGetPhysicalDeviceMemoryProperties(physical.handle, memory)
+        self._maker = Maker(vk, self.info.name, create_device(vk, physical))
+        self._frames: FrameRing | None = None
+        self._cache: PipelineCache | None = None
+        discrete = self._properties.deviceType == vk.VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU
+        limit, staged = self._options.budget, self._options.staged
+        self._memory = DeviceMemory(self._maker, memory, discrete=discrete, limit=limit, staged=staged)
+        self._memory.relieve = self._relieve
+        self._recorder = Recorder(self._maker, full=self._options.full_barriers)
+        self._usage = (
+            vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
+            | vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT
+            | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
+        )
         self._open = True
         try:
-            self._create_objects(physical.family)
+            self._create_objects(physical)
         except BaseException:
             self.close()
             raise
 
     # ---- opening and closing
 
-    def _create_objects(self, family: int) -> None:
-        vk, make = self._vk, self._maker.make
+    def _create_objects(self, physical: Physical) -> None:
+        vk = self._vk
         queue = vk.ffi.new("VkQueue *")
-        vk.vkGetDeviceQueue(self._maker.device, family, 0, queue)
-        self._queue = queue[0]
-        pool = {
-            "sType": vk.VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-            "flags": vk.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-            "queueFamilyIndex": family,
-        }
-        self._pool = make("vkCreateCommandPool", "VkCommandPool", "VkCommandPoolCreateInfo", pool)
-        commands = {
-            "sType": vk.VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-            "commandPool": self._pool,
-            "level": vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-            "commandBufferCount": 1,
-        }
-        kind = "VkCommandBuffer"
-        self._commands = make("vkAllocateCommandBuffers", kind, f"{kind}AllocateInfo", commands)
-        fence = {"sType": vk.VK_STRUCTURE_TYPE_FENCE_CREATE_INFO}
-        self._fence = make("vkCreateFence", "VkFence", "VkFenceCreateInfo", fence)
+        vk.vkGetDeviceQueue(self._maker.device, physical.family, 0, queue)
+        has_clock = physical.clock_bits > 0
+        sink: Callable[[], Sink | None] = self._sink if has_clock else lambda: None
+        self._frames = FrameRing(self._maker, queue[0], physical.family, lambda: Queries(self._maker, sink))
+        self._cache = PipelineCache(self._maker, self._properties, self._options.cache)
+        self._staging = Staging(
+            vk.ffi,
+            self._memory,
+            self._frames,
+            self._recorder,
+            self._usage,
+            self._submit,
+            self._options.staging_bytes,
+        )
+
+    def _sink(self) -> Sink | None:
+        """Return who takes the times of dispatches, or None."""
+        made = tracing.active()
+        if made is None:
+            return None
+        track, period = f"{self.info} {self.info.name}", self._properties.limits.timestampPeriod
+        made.settle[track] = self.wait
+        return lambda name, start, end, handed: made.device(
+            track, name, int(start * period), int(end * period), handed
+        )
 
     def close(self) -> None:
-        """Free everything; idempotent. A lost device is left alone: its work may still run."""
+        """Free everything; idempotent. Where work may still run on a lost device, it is left alone."""
         with self._lock:
             if not self._open:
                 return
             try:
-                if self._usable():
-                    self._settle()
+                if self._frames is not None and not self._maker.lost and os.getpid() == self._process:
+                    self._submit()
+                    self._frames.finish()
             finally:
                 self._open = False
-                if self._usable():
+                if os.getpid() == self._process and not self._maker.runs_on:
                     self._destroy()
 
-    def _usable(self) -> bool:
-        return not self._lost and os.getpid() == self._process
-
     def _destroy(self) -> None:
-        for buffer in self._buffers.drain():
-            self._free(buffer)
+        if self._maker.lost:  # what was in flight ends in finite time
+            self._vk.vkDeviceWaitIdle(self._maker.device)
+        for graph in self._graphs.drain():
+            graph.destroy()
+        if self._frames is not None:
+            self._frames.destroy()
         for pipeline in self._pipelines.drain():
             self._maker.destroy_pipeline(pipeline)
-        self._maker.destroy("vkDestroyFence", self._fence)
-        self._maker.destroy("vkDestroyCommandPool", self._pool)
+        for buffer in self._buffers.drain():
+            self._memory.destroy(buffer)
+        self._staging_buffers()
+        self._memory.drop()
+        if self._cache is not None:
+            if not self._maker.lost:
+                self._cache.save()
+            self._cache.destroy()
         self._vk.vkDestroyDevice(self._maker.device, self._vk.ffi.NULL)
 
+    def _staging_buffers(self) -> None:
+        if self._cache is not None:
+            for buffer in self._staging.drain():
+                self._memory.destroy(buffer)
+
     def _using(self) -> threading.RLock:
-        """Return the lock, once it is sure that the device can be used."""
+        """Return the lock, once it is sure that the device can be used; what was dropped is let go of."""
         faults.check_usable(self.info.name, is_open=self._open, process=self._process)
-        if self._lost:
-            raise faults.closed(self.info.name, self._lost)
+        if self._maker.lost:
+            raise faults.closed(self.info.name, self._maker.lost, is_lost=True)
+        with self._lock:
+            self._let_go()
         return self._lock
 
-    def _check(self, function: str, result: int) -> None:
-        if result == _LOST:
-            self._lost = f"`{function}` said that the device is lost"
-        self._maker.check(function, result)
+    @property
+    def _ring(self) -> FrameRing:
+        assert self._frames is not None
+        return self._frames
+
+    def _let_go(self) -> None:
+        """Destroy what finalisers dropped, each after the last frame that may use it."""
+        while self.dropped:
+            kind, number = self.dropped.popleft()
+            if kind == "buffer":
+                self._retire(self._buffers.pop(number))
+            elif kind == "pipeline":
+                pipeline = self._pipelines.pop(number)
+                if pipeline is not None:
+                    self._ring.later(partial(self._maker.destroy_pipeline, pipeline))
+            else:
+                self._retire_graph(self._graphs.pop(number))
+        self._ring.collect()
+
+    def _retire(self, buffer: Buffer | None) -> None:
+        """Destroy a buffer after the last frame that may use it, and the last graph."""
+        if buffer is None:
+            return
+        buffer.is_released = True
+        if not buffer.graphs:
+            self._ring.later(partial(self._destroy_buffer, buffer))
+
+    def _destroy_buffer(self, buffer: Buffer) -> None:
+        self._recorder.hazards.forget(buffer.buffer)
+        self._memory.destroy(buffer)
+
+    def _retire_graph(self, graph: VulkanGraph | None) -> None:
+        if graph is None:
+            return
+        self._ring.later(graph.destroy)
+        for buffer in graph.buffers:
+            buffer.graphs -= 1
+            if buffer.is_released:
+                self._retire(buffer)
+
+    def _relieve(self) -> None:
+        """Free what can be freed: what nobody refers to, once all work is done."""
+        gc.collect()
+        self._let_go()
+        self._ring.finish()
 
     # ---- code
 
@@ -172,26 +261,29 @@ class VulkanDevice:
         """Make a pipeline of SPIR-V."""
         group = self._entry(code)
         spill = code.layout.block_bytes > PUSH_BYTES
-        bindings = len(code.layout.buffers) + spill
+        access = (*code.layout.access, *(("read",) if spill else ()))
         push = 0 if spill else code.layout.block_bytes
         most = self._properties.limits.maxPerStageDescriptorStorageBuffers
-        if bindings > most:
-            reason = f"it takes {bindings} buffers, the device binds {most}"
+        if len(access) > most:
+            reason = f"it takes {len(access)} buffers, the device binds {most}"
             raise faults.code_refused(code.entry, self.info.name, reason)
         shared, room = code.layout.shared_bytes, self._properties.limits.maxComputeSharedMemorySize
         if shared > room:
             reason = f"it takes {shared} bytes of shared memory, the device has {room}"
             raise faults.code_refused(code.entry, self.info.name, reason)
         with self._using():
-            try:
-                pipeline = self._maker.pipeline(code.code, code.entry, bindings, push)
-            except DeviceError as error:
-                notes = error.diagnostics[0].notes
-                raise faults.code_refused(
-                    code.entry, self.info.name, error.diagnostics[0].message, *notes
-                ) from error
-            key = self._pipelines.add(pipeline, 0)
-        return VulkanExecutable(code.entry, self, key, group, bindings, push)
+            pipeline = self._pipeline(code, len(access), push)
+            return VulkanExecutable(code.entry, self, self._pipelines.add(pipeline, 0), group, access, push)
+
+    def _pipeline(self, code: Emitted, bindings: int, push: int) -> Pipeline:
+        assert self._cache is not None
+        try:
+            return self._maker.pipeline(code.code, code.entry, bindings, push, self._cache.handle)
+        except DeviceError as error:
+            if type(error) is not DeviceError:
+                raise
+            first = error.diagnostics[0]
+            raise faults.code_refused(code.entry, self.info.name, first.message, *first.notes) from error
 
     def _entry(self, code: Emitted) -> Size | None:
         if not is_spirv(code.code):
@@ -202,119 +294,80 @@ class VulkanDevice:
             raise faults.code_refused(code.entry, self.info.name, f"it has these entry points: {has}")
         return entries[code.entry]
 
-    def unload(self, key: int) -> None:
-        """Destroy a pipeline, unless it went with the device."""
-        with self._lock:
-            pipeline = self._pipelines.pop(key)
-            if pipeline is not None and self._open and self._usable():
-                self._maker.destroy_pipeline(pipeline)
-
     # ---- memory
 
     def allocate(self, nbytes: int) -> int:
-        """Return the handle of a new buffer."""
+        """Return the handle of a new buffer.
+
+        Raises:
+            OutOfMemoryError: Where there is no room; it says what there is.
+        """
         most = self._properties.limits.maxStorageBufferRange
         if nbytes > most:
             raise faults.outside(self.info.name, f"a buffer of {nbytes} bytes", f"at most {most} bytes each")
         with self._using():
-            return self._buffers.add(self._allocate(room(nbytes)), room(nbytes))
-
-    def _allocate(self, nbytes: int) -> _Buffer:
-        vk, make = self._vk, self._maker.make
-        create = {
-            "sType": vk.VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-            "size": nbytes,
-            "usage": vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-            "sharingMode": vk.VK_SHARING_MODE_EXCLUSIVE,
-        }
-        buffer, memory = make("vkCreateBuffer", "VkBuffer", "VkBufferCreateInfo", create), 0
-        try:
-            needs = vk.ffi.new("VkMemoryRequirements *")
-            vk.vkGetBufferMemoryRequirements(self._maker.device, buffer, needs)
-            allocate = {
-                "sType": vk.VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                "allocationSize": needs.size,
-                "memoryTypeIndex": self._memory_type(needs.memoryTypeBits),
-            }
-            memory = make("vkAllocateMemory", "VkDeviceMemory", "VkMemoryAllocateInfo", allocate)
-            result = vk.vkBindBufferMemory(self._maker.device, buffer, memory, 0)
-            self._check("vkBindBufferMemory", result)
-        except BaseException:
-            self._free(_Buffer(buffer, memory))
-            raise
-        return _Buffer(buffer, memory)
-
-    def _memory_type(self, allowed: int) -> int:
-        """Return cached memory first, for reading back; coherent always, so that nothing needs a flush."""
-        vk = self._vk
-        need = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
-        for wanted in (need | vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT, need):
-            for index in range(self._memory.memoryTypeCount):
-                if allowed >> index & 1 and self._memory.memoryTypes[index].propertyFlags & wanted == wanted:
-                    return index
-        raise faults.call_failed(
-            "vkGetPhysicalDeviceMemoryProperties", "no memory that the host sees", self.info.name
-        )
-
-    def _free(self, buffer: _Buffer) -> None:
-        self._maker.destroy("vkDestroyBuffer", buffer.buffer)
-        self._maker.destroy("vkFreeMemory", buffer.memory)
+            buffer = self._memory.buffer(room(nbytes), self._memory.plan.buffers, self._usage)
+            return self._buffers.add(buffer, room(nbytes))
 
     def release(self, handle: int) -> None:
-        """Free a buffer, after all launched work; nothing is left to free of a closed or lost device."""
-        with self._lock:
-            if self._open and self._usable():
-                self._settle()
-                buffer = self._buffers.pop(handle)
-                if buffer is not None:
-                    self._free(buffer)
+        """Free a buffer after all launched work; a finaliser may call it at any time."""
+        self.dropped.append(("buffer", handle))
+
+    def memory_report(self) -> tuple[str, ...]:
+        """Return what the pools hold, a line a pool."""
+        with self._using():
+            return self._memory.report()
 
     def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:
-        """Copy host bytes into a buffer."""
+        """Copy host bytes into a buffer, in the order of launches."""
         with self._using():
             buffer = self._buffers.inside(handle, offset, data.nbytes)
-            self._settle()
-            self._copy(buffer, data, offset, into=True)
+            if data.nbytes and self._memory.plan.staged:
+                self._staging.upload(buffer, data, offset)
+                buffer.used = self._ring.upcoming
+            elif data.nbytes:
+                self._reach(buffer)
+                self._vk.ffi.memmove(buffer.address + offset, self._vk.ffi.from_buffer(data), data.nbytes)
 
     def download(self, handle: int, out: memoryview, offset: int = 0) -> None:
         """Copy a buffer into host bytes, after all launched work."""
         with self._using():
             buffer = self._buffers.inside(handle, offset, out.nbytes)
-            self._settle()
-            self._copy(buffer, out, offset, into=False)
+            self._submit()
+            if out.nbytes and self._memory.plan.staged:
+                self._staging.download(buffer, out, offset)
+            elif out.nbytes:
+                self._reach(buffer)
+                self._vk.ffi.memmove(self._vk.ffi.from_buffer(out), buffer.address + offset, out.nbytes)
+            else:
+                self._ring.finish()
 
-    def _copy(self, buffer: _Buffer, host: memoryview | bytes, offset: int, *, into: bool) -> None:
-        vk = self._vk
-        size = memoryview(host).nbytes
-        if size == 0:
-            return
-        mapped = vk.ffi.new("void **")
-        device = self._maker.device
-        self._check("vkMapMemory", vk.vkMapMemory(device, buffer.memory, offset, size, 0, mapped))
-        other = vk.ffi.from_buffer(host)
-        vk.ffi.memmove(*((mapped[0], other) if into else (other, mapped[0])), size)
-        vk.vkUnmapMemory(device, buffer.memory)
+    def _reach(self, buffer: Buffer) -> None:
+        """Wait until the host may touch a buffer."""
+        self._submit()
+        self._ring.wait(min(buffer.used, self._ring.submitted))
 
     # ---- launching
 
     def launch(
         self, executable: Executable, groups: Size, group: Size, arguments: tuple[Argument, ...]
     ) -> None:
-        """Submit one launch; the next call waits for it."""
+        """Submit one launch, or keep it for the frame or the graph that is being made."""
         assert isinstance(executable, VulkanExecutable)
         self._check_shape(executable, groups, group)
         block = pack_scalars(item for item in arguments if isinstance(item, ScalarArgument))
         with self._using():
-            self._settle()
             handles = [item.handle for item in arguments if isinstance(item, BufferArgument)]
-            buffers = [self._buffers.get(handle) for handle in handles]
-            flight = _Flight(executable)
+            request = self._request(executable, [self._buffers.get(each) for each in handles], groups, block)
+            if self._captured is not None:
+                self._captured.append(request)
+                return
             try:
-                self._prepare(flight, buffers, groups, block)
-            except BaseException:
-                self._retire(flight)
-                raise
-            self._submit(flight)
+                self._dispatch(request)
+            finally:
+                self._retire(request.spilled)
+            if not self._held:
+                self._submit()
 
     def _check_shape(self, executable: VulkanExecutable, groups: Size, group: Size) -> None:
         most = tuple(self._properties.limits.maxComputeWorkGroupCount)
@@ -324,87 +377,108 @@ class VulkanDevice:
             message = f"`{executable.entry}` was compiled for another group"
             raise faults.shape(message, str(group), str(executable.group))
 
-    def _prepare(self, flight: _Flight, buffers: list[_Buffer], groups: Size, block: bytes) -> None:
-        executable = flight.executable
-        given = len(buffers) + (len(block) > PUSH_BYTES)
-        if given != executable.bindings or (executable.push and len(block) != executable.push):
+    def _request(
+        self, executable: VulkanExecutable, buffers: list[Buffer], groups: Size, block: bytes
+    ) -> DispatchRequest:
+        spills = len(block) > PUSH_BYTES
+        given = len(buffers) + spills
+        if given != len(executable.access) or (executable.push and len(block) != executable.push):
             asked = f"{given} buffers and {len(block)} bytes"
-            wanted = f"{executable.bindings} buffers and {executable.push} bytes of push constants"
+            wanted = f"{len(executable.access)} buffers and {executable.push} bytes of push constants"
             raise faults.arguments(f"the arguments do not fit `{executable.entry}`", asked, wanted)
-        if len(block) > PUSH_BYTES:
-            flight.spill = self._allocate(room(len(block)))
-            self._copy(flight.spill, block, 0, into=True)
-            buffers = [*buffers, flight.spill]
-        pipeline, bound = self._pipelines.get(executable.key), 0
-        if buffers:
-            flight.pool, bound = self._maker.descriptors(pipeline, [item.buffer for item in buffers])
-        self._record(executable, pipeline, bound, groups, block)
-
-    def _record(
-        self, executable: VulkanExecutable, pipeline: Pipeline, bound: int, groups: Size, block: bytes
-    ) -> None:
-        vk, commands, new = self._vk, self._commands, self._vk.ffi.new
-        begin = new("VkCommandBufferBeginInfo *")
-        begin.sType = vk.VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO
-        begin.flags = vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
-        self._check("vkBeginCommandBuffer", vk.vkBeginCommandBuffer(commands, begin))
-        point, null = vk.VK_PIPELINE_BIND_POINT_COMPUTE, vk.ffi.NULL
-        vk.vkCmdBindPipeline(commands, point, pipeline.pipeline)
-        if bound:
-            sets = new("VkDescriptorSet[]", [bound])
-            vk.vkCmdBindDescriptorSets(commands, point, pipeline.layout, 0, 1, sets, 0, null)
-        if executable.push:
-            stage, data = vk.VK_SHADER_STAGE_COMPUTE_BIT, vk.ffi.from_buffer(block)
-            vk.vkCmdPushConstants(commands, pipeline.layout, stage, 0, executable.push, data)
-        vk.vkCmdDispatch(commands, *groups)
-        barrier = new("VkMemoryBarrier *")
-        barrier.sType = vk.VK_STRUCTURE_TYPE_MEMORY_BARRIER
-        barrier.srcAccessMask = vk.VK_ACCESS_SHADER_WRITE_BIT
-        barrier.dstAccessMask = (
-            vk.VK_ACCESS_HOST_READ_BIT | vk.VK_ACCESS_SHADER_READ_BIT | vk.VK_ACCESS_SHADER_WRITE_BIT
+        pipeline = self._pipelines.get(executable.key)
+        spilled = self._spilled(block) if spills else None
+        return DispatchRequest(
+            name=executable.entry,
+            pipeline=pipeline,
+            buffers=(*buffers, *((spilled,) if spilled else ())),
+            access=executable.access,
+            groups=groups,
+            push=block if executable.push else b"",
+            spilled=spilled,
+            keeps=executable,
         )
-        compute = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT
-        after = compute | vk.VK_PIPELINE_STAGE_HOST_BIT
-        vk.vkCmdPipelineBarrier(commands, compute, after, 0, 1, barrier, 0, null, 0, null)
-        self._check("vkEndCommandBuffer", vk.vkEndCommandBuffer(commands))
 
-    def _submit(self, flight: _Flight) -> None:
-        vk = self._vk
-        commands = vk.ffi.new("VkCommandBuffer[]", [self._commands])
-        submit = vk.ffi.new("VkSubmitInfo *")
-        submit.sType = vk.VK_STRUCTURE_TYPE_SUBMIT_INFO
-        submit.commandBufferCount = 1
-        submit.pCommandBuffers = commands
-        result = vk.vkQueueSubmit(self._queue, 1, submit, self._fence)
-        if result:
-            self._retire(flight)
-        self._check("vkQueueSubmit", result)
-        self._flight = flight
+    def _spilled(self, block: bytes) -> Buffer:
+        """Return a buffer of a large parameter block."""
+        buffer = self._memory.buffer(room(len(block)), self._memory.plan.uploads, self._usage)
+        self._vk.ffi.memmove(buffer.address, block, len(block))
+        return buffer
 
-    def _settle(self) -> None:
-        """Wait for the launch in flight and free what it alone needed."""
-        if self._flight is None:
+    def _dispatch(self, request: DispatchRequest) -> None:
+        frame = self._ring.acquire()
+        frame.kept.append(request)
+        bound = self._recorder.bind(frame.descriptors, request)  # what may fail comes before any command
+        frame.queries.around(
+            frame.commands, request.name, lambda: self._recorder.dispatch(frame.commands, bound, request)
+        )
+        for buffer in request.buffers:
+            buffer.used = frame.number
+
+    def _submit(self) -> None:
+        """Submit what is recorded; where that fails, nothing of it runs."""
+        frame = self._ring.recording
+        if frame is None:
             return
-        vk, device = self._vk, self._maker.device
-        fences = vk.ffi.new("VkFence[]", [self._fence])
-        result = vk.vkWaitForFences(device, 1, fences, 1, WAIT_SECONDS * 10**9)
-        if result:
-            self._lost = f"the launch of `{self._flight.executable.entry}` did not finish"
-            said = result_text(result) + (f" after {WAIT_SECONDS} seconds" if result == _TIMEOUT else "")
-            raise faults.call_failed("vkWaitForFences", said, self.info.name)
-        flight, self._flight = self._flight, None
-        result = vk.vkResetFences(device, 1, fences)
-        if result:  # a fence that stays signalled would let the next launch through before it ran
-            self._lost = "its fence could not be reset"
-        self._check("vkResetFences", result)
-        self._retire(flight)
-
-    def _retire(self, flight: _Flight) -> None:
-        self._maker.destroy("vkDestroyDescriptorPool", flight.pool)
-        if flight.spill is not None:
-            self._free(flight.spill)
+        if not self._memory.plan.staged:
+            self._recorder.finish(frame.commands)
+        try:
+            self._ring.submit()
+        except BaseException:
+            self._recorder.distrust()
+            raise
 
     def wait(self) -> None:
         """Block until all launched work is done."""
         with self._using():
-            self._settle()
+            self._submit()
+            self._ring.finish()
+
+    # ---- many launches at once
+
+    def hold(self) -> None:
+        """Keep launches in one frame until :meth:`let_go`, or until the host needs what they write."""
+        with self._using():
+            self._held += 1
+
+    def let_go(self) -> None:
+        """Submit what was held."""
+        with self._using():
+            self._held = max(0, self._held - 1)
+            if not self._held:
+                self._submit()
+
+    def capture(self) -> None:
+        """Keep launches for a graph until :meth:`captured`; none of them runs."""
+        with self._using():
+            if self._captured is not None:
+                raise faults.shape(
+                    f"{self.info.name} is capturing already", "a second graph", "one at a time"
+                )
+            self._captured = []
+
+    def captured(self) -> Captured:
+        """Return the graph of the launches since :meth:`capture`."""
+        with self._using():
+            requests, self._captured = self._captured or [], None
+            try:
+                graph = VulkanGraph(self._maker, self._ring, requests, full=self._options.full_barriers)
+            except BaseException:
+                for request in requests:
+                    self._retire(request.spilled)
+                raise
+            for buffer in graph.buffers:
+                buffer.graphs += 1
+            for request in requests:
+                self._retire(request.spilled)
+            key = self._graphs.add(graph, 0)
+            return Captured(partial(self._replay, key), partial(self.dropped.append, ("graph", key)))
+
+    def _replay(self, key: int) -> None:
+        with self._using():
+            if key not in self._graphs.live:
+                raise faults.closed(f"a graph on {self.info.name}")
+            graph = self._graphs.get(key)
+            self._submit()
+            graph.submit()
+            self._recorder.hazards.passed()  # it ends with a barrier

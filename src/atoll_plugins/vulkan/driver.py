@@ -1,7 +1,7 @@
 """Reaches Vulkan devices through the loader: which there are, and what they say of themselves.
 
 Opening one and launching on it is :mod:`atoll_plugins.vulkan.device`. The C launcher in ``launcher.c``
-makes the same calls in the same order. Both read ``abi.h``.
+records the same commands. Both read ``abi.h``.
 """
 
 from __future__ import annotations
@@ -9,15 +9,18 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atoll.accel import DeviceFacts, Version
 from atoll.plugin import DeviceInfo, DriverDevice, LauncherSource
 from atoll.runtime import faults, launcher_source
 from atoll.runtime.native import LibraryMissingError, Table, open_table
-from atoll_plugins.vulkan.capabilities import WITH_FEATURE_STRUCTS, capabilities
+from atoll_plugins.vulkan.capabilities import capabilities
 from atoll_plugins.vulkan.make import NEWEST, PUSH_BYTES, Physical
 from atoll_plugins.vulkan.results import result_text
+
+if TYPE_CHECKING:
+    from atoll_plugins.vulkan.device import Options
 
 _HERE = Path(__file__).parent
 _LIBRARY = "libvulkan.so.1"
@@ -25,9 +28,8 @@ _INSTALL = (
     "install a Vulkan driver and the loader "
     "(Debian: `apt-get install libvulkan1 mesa-vulkan-drivers`, or the vendor's driver)"
 )
-_OLDEST = 1 << 22 | 1 << 12
+_OLDEST = 1 << 22 | 2 << 12
 _NEWEST = NEWEST.parts[0] << 22 | NEWEST.parts[1] << 12
-_WITH_DRIVER_NAME = 1 << 22 | 2 << 12
 _SPIRV = {0: "1.0", 1: "1.3", 2: "1.5"}
 
 
@@ -48,9 +50,11 @@ class VulkanDriver:
     name = "vulkan"
     rank = 20
 
-    def __init__(self, library: str = _LIBRARY) -> None:
-        self._library = library
-        self._table: Table | None = None
+    def __init__(
+        self, library: str = _LIBRARY, options: Options | None = None, table: Table | None = None
+    ) -> None:
+        self._library, self._options = library, options
+        self._table = table
         self._instance: _Instance | None = None
         self._lock = threading.Lock()
 
@@ -61,7 +65,7 @@ class VulkanDriver:
         return self._table
 
     def devices(self) -> tuple[DeviceInfo, ...]:
-        """Return the devices that compute with Vulkan 1.1 or newer."""
+        """Return the devices that compute with Vulkan 1.2 or newer."""
         try:
             return tuple(found.info for found in self._find())
         except (LibraryMissingError, CallError):
@@ -74,17 +78,23 @@ class VulkanDriver:
                 return None
         except (LibraryMissingError, CallError) as error:
             return str(error), _INSTALL
-        return f"{self._library} finds no device of Vulkan 1.1 or newer that computes", _INSTALL
+        return self._nothing(), _INSTALL
+
+    def _nothing(self) -> str:
+        return f"{self._library} finds no device of Vulkan 1.2 or newer that computes"
 
     def open(self, index: int) -> DriverDevice:
         """Open a device."""
-        missing = self.unavailable()
-        if missing is not None:
-            raise faults.unavailable(self.name, *missing)
+        try:
+            found = self._find()
+        except (LibraryMissingError, CallError) as error:
+            raise faults.unavailable(self.name, str(error), _INSTALL) from error
+        if not found:
+            raise faults.unavailable(self.name, self._nothing(), _INSTALL)
         # A build asks for the launcher and opens nothing.
         from atoll_plugins.vulkan.device import VulkanDevice
 
-        return VulkanDevice(self.table(), faults.one_of(self.name, self._find(), index))
+        return VulkanDevice(self.table(), faults.one_of(self.name, found, index), self._options)
 
     def launcher(self) -> LauncherSource | None:
         """Return the C launcher."""
@@ -150,7 +160,7 @@ def _describe(vk: Table, handle: Any, index: int) -> Physical | None:
         facts={
             "driver": _driver_version(vk, handle, properties),
             "spirv": _SPIRV.get(minor, "1.6"),
-            **({"spirv.capability": capabilities(vk, handle)} if version >= WITH_FEATURE_STRUCTS else {}),
+            "spirv.capability": capabilities(vk, handle),
         },
     )
     info = DeviceInfo(
@@ -166,34 +176,32 @@ def _describe(vk: Table, handle: Any, index: int) -> Physical | None:
             "shared_bytes": properties.limits.maxComputeSharedMemorySize,
         },
     )
-    return Physical(handle, info, family)
+    return Physical(handle, info, *family)
 
 
-def compute_family(vk: Table, handle: Any) -> int | None:
-    """Return the first family of queues that compute, or None."""
+def compute_family(vk: Table, handle: Any) -> tuple[int, int] | None:
+    """Return the first family of queues that compute and the bits of its timestamps, or None."""
     most = 64
     count, families = vk.ffi.new("uint32_t *", most), vk.ffi.new("VkQueueFamilyProperties[]", most)
     vk.vkGetPhysicalDeviceQueueFamilyProperties(handle, count, families)
     for index in range(count[0]):
         if families[index].queueFlags & vk.VK_QUEUE_COMPUTE_BIT:
-            return index
+            return index, families[index].timestampValidBits
     return None
 
 
 def _driver_version(vk: Table, handle: Any, properties: Any) -> str:
     """Return the driver's version as it prints it, else as the number it states."""
-    text = b""
-    if properties.apiVersion >= _WITH_DRIVER_NAME:
-        driver = vk.ffi.new(
-            "VkPhysicalDeviceDriverProperties *",
-            {"sType": vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES},
-        )
-        more = vk.ffi.new(
-            "VkPhysicalDeviceProperties2 *",
-            {"sType": vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, "pNext": driver},
-        )
-        vk.vkGetPhysicalDeviceProperties2(handle, more)
-        text = vk.ffi.string(driver.driverInfo)
+    driver = vk.ffi.new(
+        "VkPhysicalDeviceDriverProperties *",
+        {"sType": vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES},
+    )
+    more = vk.ffi.new(
+        "VkPhysicalDeviceProperties2 *",
+        {"sType": vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, "pNext": driver},
+    )
+    vk.vkGetPhysicalDeviceProperties2(handle, more)
+    text = vk.ffi.string(driver.driverInfo)
     return text.decode(errors="replace") or str(properties.driverVersion)
 
 

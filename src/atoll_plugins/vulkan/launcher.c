@@ -19,7 +19,7 @@
   X(vkCreateFence) X(vkDestroyFence) X(vkWaitForFences) X(vkResetFences)
 
 enum { VK_MOST_DEVICES = 32, VK_MOST_FAMILIES = 64, VK_PUSH_BYTES = 128, VK_WAIT_SECONDS = 600 };
-#define VK_OLDEST ((1u << 22) | (1u << 12))           /* 1.1 */
+#define VK_OLDEST ((1u << 22) | (2u << 12))           /* 1.2 */
 #define VK_NEWEST ((1u << 22) | (3u << 12))           /* 1.3, the newest this file was written for */
 
 static const char *const vk_names[] = {
@@ -197,7 +197,7 @@ static int vk_choose(atoll_text *reason) {
   if (code < 0) return vk_failed(reason, "vkEnumeratePhysicalDevices", code);
   count = vk_list(all, count, devices, facts);
   if (count == 0)
-    return atoll_say(reason, "%s finds no device of Vulkan 1.1 or newer that computes", ATOLL_VULKAN_LIBRARY);
+    return atoll_say(reason, "%s finds no device of Vulkan 1.2 or newer that computes", ATOLL_VULKAN_LIBRARY);
   index = atoll_choose_device("vulkan", facts, count, reason);
   if (index < 0) return 1;
   vk_state.physical = devices[index];

@@ -1,6 +1,7 @@
-"""Makes Vulkan objects: the device with every feature it has, layouts, pipelines, descriptors.
+"""Makes Vulkan objects: the device with every feature it has, layouts, pipelines.
 
-Each function makes one thing and frees what it made where it fails half way.
+Each function makes one thing and frees what it made where it fails half way. What a result means is decided
+here alone: a lost device stays lost, no room is an error of its own.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from atoll.accel import Version
+from atoll.errors import DeviceError
 from atoll.plugin import DeviceInfo
 from atoll.plugin.values import dataclass
 from atoll.runtime import faults
@@ -18,17 +20,23 @@ from atoll_plugins.vulkan.results import result_text
 PUSH_BYTES = 128
 #: The newest version that this package was written for; what a newer device offers beside it is not used.
 NEWEST = Version((1, 3))
-_WITH_FEATURE_STRUCTS = 1 << 22 | 2 << 12
-_WHOLE = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Physical:
-    """A device of the loader's list and its family of queues that compute."""
+    """A device of the loader's list and its family of queues that compute.
+
+    Attributes:
+        handle: The interface's.
+        info: What is said of it.
+        family: The number of the family.
+        clock_bits: Of its timestamps; 0 where it has none.
+    """
 
     handle: Any
     info: DeviceInfo
     family: int
+    clock_bits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,15 @@ class Pipeline:
     pipeline: int
 
 
+def failure(vk: Table, function: str, result: int, name: str) -> DeviceError:
+    """Return the error of a function that did not succeed."""
+    if result == vk.VK_ERROR_DEVICE_LOST:
+        return faults.lost(name, function, result_text(result))
+    if result in (vk.VK_ERROR_OUT_OF_HOST_MEMORY, vk.VK_ERROR_OUT_OF_DEVICE_MEMORY):
+        return faults.no_memory(function, result_text(result), name)
+    return faults.call_failed(function, result_text(result), name)
+
+
 class Maker:
     """The calls that make and destroy, on one device."""
 
@@ -47,6 +64,10 @@ class Maker:
         self.vk = vk
         self.name = name
         self.device = device
+        #: Why the device takes no more work; empty while it does.
+        self.lost = ""
+        #: Whether what was submitted may still run although the device is lost.
+        self.runs_on = False
 
     def make(self, function: str, kind: str, struct: str, values: Mapping[str, Any]) -> Any:
         """Return the object that a ``vkCreate…`` or ``vkAllocate…`` function makes."""
@@ -64,17 +85,25 @@ class Maker:
             self.vk.functions[function](self.device, handle, self.vk.ffi.NULL)
 
     def check(self, function: str, result: int) -> None:
-        """Raise where a function did not succeed."""
-        if result:
-            raise faults.call_failed(function, result_text(result), self.name)
+        """Raise where a function did not succeed.
 
-    def pipeline(self, code: bytes, entry: str, bindings: int, push: int) -> Pipeline:
+        Raises:
+            DeviceLostError: Where it said that the device is lost, which it stays.
+            OutOfMemoryError: Where it had no memory.
+            DeviceError: Where it failed otherwise.
+        """
+        if result == self.vk.VK_ERROR_DEVICE_LOST:
+            self.lost = f"`{function}` said that the device is lost"
+        if result:
+            raise failure(self.vk, function, result, self.name)
+
+    def pipeline(self, code: bytes, entry: str, bindings: int, push: int, cache: int = 0) -> Pipeline:
         """Return the pipeline of SPIR-V that binds storage buffers 0 to `bindings` - 1."""
         set_layout = layout = 0
         try:
             set_layout = self._set_layout(bindings)
             layout = self._layout(set_layout, push)
-            return Pipeline(set_layout, layout, self._compute(code, entry, layout))
+            return Pipeline(set_layout, layout, self._compute(code, entry, layout, cache))
         except BaseException:
             self.destroy("vkDestroyPipelineLayout", layout)
             self.destroy("vkDestroyDescriptorSetLayout", set_layout)
@@ -117,7 +146,7 @@ class Maker:
         }
         return self.make("vkCreatePipelineLayout", "VkPipelineLayout", "VkPipelineLayoutCreateInfo", values)
 
-    def _compute(self, code: bytes, entry: str, layout: int) -> Any:
+    def _compute(self, code: bytes, entry: str, layout: int, cache: int) -> Any:
         vk, new = self.vk, self.vk.ffi.new
         words, name = new("uint32_t[]", len(code) // 4), new("char[]", entry.encode())
         vk.ffi.memmove(words, code, len(code))
@@ -135,54 +164,13 @@ class Maker:
         create.stage.module = module
         create.stage.pName = name
         out, null = new("VkPipeline *"), vk.ffi.NULL
-        result = vk.vkCreateComputePipelines(self.device, 0, 1, create, null, out)
+        result = vk.vkCreateComputePipelines(self.device, cache, 1, create, null, out)
         self.destroy("vkDestroyShaderModule", module)
         self.check("vkCreateComputePipelines", result)
         return out[0]
 
-    def descriptors(self, made: Pipeline, buffers: list[int]) -> tuple[int, int]:
-        """Return a pool and its one set, which binds buffers from 0 on."""
-        vk = self.vk
-        size = {"type": vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, "descriptorCount": len(buffers)}
-        sizes = vk.ffi.new("VkDescriptorPoolSize[]", [size])
-        values = {
-            "sType": vk.VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-            "maxSets": 1,
-            "poolSizeCount": 1,
-            "pPoolSizes": sizes,
-        }
-        pool = self.make("vkCreateDescriptorPool", "VkDescriptorPool", "VkDescriptorPoolCreateInfo", values)
-        layouts = vk.ffi.new("VkDescriptorSetLayout[]", [made.set_layout])
-        values = {
-            "sType": vk.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-            "descriptorPool": pool,
-            "descriptorSetCount": 1,
-            "pSetLayouts": layouts,
-        }
-        try:
-            kind = "VkDescriptorSet"
-            found = self.make("vkAllocateDescriptorSets", kind, f"{kind}AllocateInfo", values)
-        except BaseException:
-            self.destroy("vkDestroyDescriptorPool", pool)
-            raise
-        self._write(found, buffers)
-        return pool, found
 
-    def _write(self, descriptor_set: int, buffers: list[int]) -> None:
-        vk, new = self.vk, self.vk.ffi.new
-        infos = new("VkDescriptorBufferInfo[]", [{"buffer": each, "range": _WHOLE} for each in buffers])
-        writes = new("VkWriteDescriptorSet[]", len(buffers))
-        for index in range(len(buffers)):
-            writes[index].sType = vk.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
-            writes[index].dstSet = descriptor_set
-            writes[index].dstBinding = index
-            writes[index].descriptorCount = 1
-            writes[index].descriptorType = vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
-            writes[index].pBufferInfo = vk.ffi.addressof(infos, index)
-        vk.vkUpdateDescriptorSets(self.device, len(buffers), writes, 0, vk.ffi.NULL)
-
-
-def create_device(vk: Table, physical: Physical, api_version: int) -> Any:
+def create_device(vk: Table, physical: Physical) -> Any:
     """Return a logical device with every core feature but robust buffer access, and one queue."""
     new = vk.ffi.new
     second = new("VkPhysicalDeviceVulkan12Features *")
@@ -192,8 +180,7 @@ def create_device(vk: Table, physical: Physical, api_version: int) -> Any:
     first.pNext = second
     features = new("VkPhysicalDeviceFeatures2 *")
     features.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2
-    if api_version >= _WITH_FEATURE_STRUCTS:
-        features.pNext = first
+    features.pNext = first
     vk.vkGetPhysicalDeviceFeatures2(physical.handle, features)
     features.features.robustBufferAccess = 0  # robustBufferAccess costs time and hides faults
     priority = new("float *", 1.0)
@@ -210,5 +197,5 @@ def create_device(vk: Table, physical: Physical, api_version: int) -> Any:
     device = new("VkDevice *")
     result = vk.vkCreateDevice(physical.handle, create, vk.ffi.NULL, device)
     if result:
-        raise faults.call_failed("vkCreateDevice", result_text(result), physical.info.name)
+        raise failure(vk, "vkCreateDevice", result, physical.info.name)
     return device[0]

@@ -1,0 +1,97 @@
+"""Binds buffers to a pipeline: one set a dispatch, from pools that go back as a whole.
+
+A frame has an allocator of its own, so a set lives until the frame's slot is used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from atoll_plugins.vulkan.make import Maker, Pipeline
+
+#: Sets of a pool, and bindings of all of them; more are asked for in another pool.
+SETS, BINDINGS = 64, 512
+_WHOLE = 2**64 - 1
+
+
+class Descriptors:
+    """Sets for one frame or one graph."""
+
+    def __init__(self, maker: Maker) -> None:
+        self._maker = maker
+        #: Pools and how many bindings each has room for; the one in use is the `at`-th.
+        self._pools: list[tuple[int, int]] = []
+        self._at = self._sets = self._bindings = 0
+
+    def bind(self, pipeline: Pipeline, buffers: Sequence[int]) -> int:
+        """Return a set that binds buffers from 0 on."""
+        pool = self._pool(len(buffers))
+        vk, maker = self._maker.vk, self._maker
+        layouts = vk.ffi.new("VkDescriptorSetLayout[]", [pipeline.set_layout])
+        values = {
+            "sType": vk.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+            "descriptorPool": pool,
+            "descriptorSetCount": 1,
+            "pSetLayouts": layouts,
+        }
+        kind = "VkDescriptorSet"
+        found: int = maker.make("vkAllocateDescriptorSets", kind, f"{kind}AllocateInfo", values)
+        self._sets += 1
+        self._bindings += len(buffers)
+        self._write(found, buffers)
+        return found
+
+    def _pool(self, bindings: int) -> int:
+        """Return a pool with room for one more set."""
+        while self._at < len(self._pools):
+            pool, room = self._pools[self._at]
+            if self._sets < SETS and self._bindings + bindings <= room:
+                return pool
+            self._at, self._sets, self._bindings = self._at + 1, 0, 0
+        self._pools.append((self._make(max(BINDINGS, bindings)), max(BINDINGS, bindings)))
+        return self._pools[self._at][0]
+
+    def _make(self, bindings: int) -> int:
+        vk = self._maker.vk
+        size = {"type": vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, "descriptorCount": bindings}
+        sizes = vk.ffi.new("VkDescriptorPoolSize[]", [size])
+        values = {
+            "sType": vk.VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+            "maxSets": SETS,
+            "poolSizeCount": 1,
+            "pPoolSizes": sizes,
+        }
+        kind = "VkDescriptorPool"
+        made: int = self._maker.make("vkCreateDescriptorPool", kind, f"{kind}CreateInfo", values)
+        return made
+
+    def _write(self, descriptor_set: int, buffers: Sequence[int]) -> None:
+        vk, new = self._maker.vk, self._maker.vk.ffi.new
+        infos = new("VkDescriptorBufferInfo[]", [(each, 0, _WHOLE) for each in buffers])
+        writes = new("VkWriteDescriptorSet[]", len(buffers))
+        for index in range(len(buffers)):
+            row: Any = writes[index]
+            row.sType = vk.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
+            row.dstSet = descriptor_set
+            row.dstBinding = index
+            row.descriptorCount = 1
+            row.descriptorType = vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+            row.pBufferInfo = infos + index
+        vk.vkUpdateDescriptorSets(self._maker.device, len(buffers), writes, 0, vk.ffi.NULL)
+
+    def reset(self) -> None:
+        """Take every set back; nothing in flight uses one."""
+        vk = self._maker.vk
+        used = self._pools[: self._at + 1] if self._sets or self._at else []
+        self._at = self._sets = self._bindings = 0
+        for pool, _ in used:
+            result = vk.vkResetDescriptorPool(self._maker.device, pool, 0)
+            self._maker.check("vkResetDescriptorPool", result)
+
+    def destroy(self) -> None:
+        """Free the pools."""
+        for pool, _ in self._pools:
+            self._maker.destroy("vkDestroyDescriptorPool", pool)
+        self._pools.clear()
+        self._at = self._sets = self._bindings = 0

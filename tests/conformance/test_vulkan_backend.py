@@ -1,0 +1,524 @@
+"""The Vulkan backend under faults, without barriers, out of memory: each is met as it promises."""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+import subprocess
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atoll.errors import AtollError, DeviceError, DeviceLostError, OutOfMemoryError
+from atoll.plugin import BufferArgument, Emitted, ScalarArgument
+from atoll.runtime.native import Table
+from atoll.runtime.tables import Call, Fault, counting, faulty, tracing
+from atoll.testing.drivers import DRIVER_CHECKS, GROUP, LAYOUT, DriverCase, DriverCheck, launch, numbers
+from atoll_plugins.vulkan.device import Options, VulkanDevice
+from atoll_plugins.vulkan.driver import VulkanDriver
+from conformance.driver_kernels import code, needs_device
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def emitted(tmp_path_factory: pytest.TempPathFactory) -> Emitted:
+    needs_device(VulkanDriver())
+    return code("vulkan", tmp_path_factory.mktemp("vulkan"))
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "pipelines"
+
+
+def opened(options: Options, around: Callable[[Table], Table] = lambda table: table) -> VulkanDevice:
+    device = VulkanDriver(options=options, table=around(VulkanDriver().table())).open(0)
+    assert isinstance(device, VulkanDevice)
+    return device
+
+
+# ---- every way of being used passes the public suite
+
+USES = {
+    "staged": Options(staged=True, staging_bytes=1 << 14),
+    "full barriers": Options(full_barriers=True),
+    "budget": Options(budget=4 << 20),
+}
+
+
+@pytest.mark.parametrize("check", DRIVER_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("use", ["staged", "full barriers", "budget"])
+def test_a_driver_used_otherwise_keeps_its_promises(use: str, check: DriverCheck, emitted: Emitted) -> None:
+    check(DriverCase(VulkanDriver(options=USES[use]), 0, emitted))
+
+
+# ---- programs of launches, recorded in three ways
+
+Step = tuple[int, int, int]
+BUFFERS, ITEMS = 5, 64
+
+
+def program(seed: int, length: int = 12) -> list[Step]:
+    """Return launches out = x + y as the numbers of their buffers."""
+    draw = random.Random(seed)
+    return [tuple(draw.randrange(BUFFERS) for _ in range(3)) for _ in range(length)]  # type: ignore[misc]
+
+
+def expected(steps: Sequence[Step], rounds: int = 1) -> list[list[float]]:
+    values = [[float(item + at) for item in range(ITEMS)] for at in range(BUFFERS)]
+    for x, y, out in [*steps] * rounds:
+        values[out] = [(left + right) % 65536 for left, right in zip(values[x], values[y], strict=True)]
+        values[out] = list(array("f", values[out]))
+    return values
+
+
+class Bench:
+    """A device with a few buffers and the kernel loaded."""
+
+    def __init__(self, device: VulkanDevice, emitted: Emitted) -> None:
+        self.device, self.code = device, device.load(emitted)
+        self.buffers = [device.allocate(4 * ITEMS) for _ in range(BUFFERS)]
+        for at, handle in enumerate(self.buffers):
+            data = array("f", [float(item + at) for item in range(ITEMS)])
+            device.upload(handle, memoryview(data).cast("B"))
+
+    def run(self, steps: Sequence[Step]) -> None:
+        block = ScalarArgument(struct.pack("<fI", 1.0, ITEMS), 8)
+        for step in steps:
+            bound = [
+                BufferArgument(self.buffers[at], how) for at, how in zip(step, LAYOUT.access, strict=True)
+            ]
+            self.device.launch(self.code, (1, 1, 1), GROUP, (*bound, block))
+
+    def read(self) -> list[bytes]:
+        found = []
+        for handle in self.buffers:
+            out = bytearray(4 * ITEMS)
+            self.device.download(handle, memoryview(out))
+            found.append(bytes(out))
+        return found
+
+
+def solo(bench: Bench, steps: Sequence[Step]) -> None:
+    bench.run(steps)
+
+
+def batch(bench: Bench, steps: Sequence[Step]) -> None:
+    bench.device.hold()
+    bench.run(steps)
+    bench.device.let_go()
+
+
+def graph(bench: Bench, steps: Sequence[Step]) -> None:
+    bench.device.capture()
+    bench.run(steps)
+    bench.device.captured().submit()
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_solo_batch_and_graph_give_the_same_bytes(staged: bool, emitted: Emitted) -> None:
+    for seed in range(4):
+        steps, found = program(seed), {}
+        for way in (solo, batch, graph):
+            device = opened(Options(staged=staged))
+            bench = Bench(device, emitted)
+            way(bench, steps)
+            found[way.__name__] = bench.read()
+            device.close()
+        assert found["solo"] == found["batch"] == found["graph"], seed
+        values = [b"".join(struct.pack("<f", item) for item in row) for row in expected(steps)]
+        if max(map(max, expected(steps))) < 65536:
+            assert found["solo"] == values, seed
+
+
+def test_a_graph_owns_what_it_refers_to(emitted: Emitted) -> None:
+    device = opened(Options())
+    bench = Bench(device, emitted)
+    device.capture()
+    bench.run([(0, 1, 2)])
+    made = device.captured()
+    kept = bench.buffers[2]
+    for handle in (bench.buffers[0], bench.buffers[1]):
+        device.release(handle)
+    del bench.code
+    for _ in range(3):
+        made.submit()
+    out = array("f", bytes(4 * ITEMS))
+    device.download(kept, memoryview(out).cast("B"))
+    assert list(out) == [2.0 * item + 1 for item in range(ITEMS)]
+    made.close()
+    with pytest.raises(DeviceError):
+        made.submit()
+    device.close()
+
+
+# ---- barriers: an oracle that shares no code with the tracker
+
+READ: dict[str, Callable[..., Any]] = {
+    "vkUpdateDescriptorSets": lambda device, count, writes, *_: tuple(
+        (int(writes[at].dstSet), writes[at].dstBinding, int(writes[at].pBufferInfo.buffer))
+        for at in range(count)
+    ),
+    "vkCmdBindDescriptorSets": lambda commands, point, layout, first, count, sets, *_: (int(sets[0]),),
+    "vkCmdCopyBuffer": lambda commands, source, target, count, regions: (int(source), int(target)),
+    "vkCmdPipelineBarrier": lambda *given: (given[5][0].srcAccessMask, given[5][0].dstAccessMask),
+}
+
+
+def unordered(log: Sequence[Call], writes: set[int]) -> list[str]:
+    """Return the commands that touch what an earlier one touches with no barrier between, one writing.
+
+    Args:
+        log: The calls of one device, all on one queue.
+        writes: The bindings that the kernel writes; the test says it, nothing of the engine does.
+    """
+    sets: dict[int, dict[int, int]] = {}
+    reading: set[int] = set()
+    writing: set[int] = set()
+    bound, faults = 0, []
+    for call in log:
+        reads, wrote = set[int](), set[int]()
+        if call.function == "vkUpdateDescriptorSets":
+            for chosen, binding, buffer in call.arguments:
+                sets.setdefault(chosen, {})[binding] = buffer
+        elif call.function == "vkCmdBindDescriptorSets":
+            bound = call.arguments[0]
+        elif call.function == "vkCmdPipelineBarrier":
+            if call.arguments[0] or not writing:
+                reading, writing = set(), set()
+        elif call.function == "vkCmdCopyBuffer":
+            reads, wrote = {call.arguments[0]}, {call.arguments[1]}
+        elif call.function == "vkCmdDispatch":
+            wrote = {buffer for binding, buffer in sets[bound].items() if binding in writes}
+            reads = {buffer for binding, buffer in sets[bound].items() if binding not in writes}
+        if (reads | wrote) & writing or wrote & reading:
+            faults.append(f"{call.function} on {sorted(reads)} to {sorted(wrote)}")
+        reading |= reads
+        writing |= wrote
+    return faults
+
+
+def logged(
+    steps: Sequence[Step], emitted: Emitted, way: Callable[[Bench, Sequence[Step]], None]
+) -> list[Call]:
+    """Return the calls of a program, up to what it reads back."""
+    logs: list[list[Call]] = []
+
+    def around(table: Table) -> Table:
+        wrapped, log = tracing(table, READ)
+        logs.append(log)
+        return wrapped
+
+    device = opened(Options(staged=True), around)
+    bench = Bench(device, emitted)
+    way(bench, steps)
+    bench.read()
+    device.close()
+    return logs[0]
+
+
+def is_barrier(call: Call) -> bool:
+    return call.function == "vkCmdPipelineBarrier"
+
+
+def test_every_barrier_that_is_left_out_is_seen(
+    emitted: Emitted, whole: bool, tell: Callable[[str], None]
+) -> None:
+    seeds = range(200 if whole else 12)
+    dropped = total = 0
+    for seed in seeds:
+        log = logged(program(seed), emitted, batch)
+        assert unordered(log, {2}) == []
+        # The last commands bring bytes to the host: what follows nothing on the device is the host's.
+        device_side = [at for at, call in enumerate(log) if is_barrier(call)]
+        for at in device_side:
+            later = [call for call in log[at:] if call.function in ("vkCmdDispatch", "vkCmdCopyBuffer")]
+            total += 1
+            if not later:
+                continue
+            without = log[:at] + log[at + 1 :]
+            host = log[at].arguments[1] & 0x2000
+            if host:
+                continue
+            assert unordered(without, {2}), f"seed {seed}: the barrier at call {at} is not missed"
+            dropped += 1
+    tell(
+        f"{dropped} barriers left out of {len(seeds)} programs, each seen; {total - dropped} are for the host"
+    )
+    assert dropped >= 3 * len(seeds)
+
+
+def test_the_tracker_puts_no_more_barriers_than_needed(emitted: Emitted) -> None:
+    """Reads of one buffer and writes of others need none: 3 independent launches, one that depends."""
+    log = logged([(0, 1, 2), (0, 1, 3), (0, 1, 4), (2, 3, 0)], emitted, batch)
+    last = max(at for at, call in enumerate(log) if call.function == "vkCmdDispatch")
+    first = min(at for at, call in enumerate(log) if call.function == "vkCmdDispatch")
+    assert sum(is_barrier(call) for call in log[first:last]) == 1
+
+
+# ---- faults: the k-th call of each fallible function
+
+LOST = -4
+RESULTS = (-1, -2, LOST, 2)
+#: Freed results and what is tolerated: a cache that cannot be read or saved costs time only.
+TOLERATED = {"vkGetPipelineCacheData", "vkDeviceWaitIdle", "vkEnumerateInstanceVersion", "vkCreateInstance"}
+MAKES = {
+    "vkCreateBuffer": "vkDestroyBuffer",
+    "vkAllocateMemory": "vkFreeMemory",
+    "vkMapMemory": "vkUnmapMemory",
+    "vkCreateShaderModule": "vkDestroyShaderModule",
+    "vkCreateDescriptorSetLayout": "vkDestroyDescriptorSetLayout",
+    "vkCreatePipelineLayout": "vkDestroyPipelineLayout",
+    "vkCreateComputePipelines": "vkDestroyPipeline",
+    "vkCreateDescriptorPool": "vkDestroyDescriptorPool",
+    "vkCreateCommandPool": "vkDestroyCommandPool",
+    "vkCreateSemaphore": "vkDestroySemaphore",
+    "vkCreateQueryPool": "vkDestroyQueryPool",
+    "vkCreatePipelineCache": "vkDestroyPipelineCache",
+    "vkCreateDevice": "vkDestroyDevice",
+}
+
+
+@dataclass
+class Run:
+    """One run of the program of faults: what it made, what it raised, what it submitted after a loss."""
+
+    made: Counter[str]
+    error: BaseException | None
+    after_loss: int
+
+
+def run(fault: Fault, emitted: Emitted, cache: Path, staged: bool) -> Run:
+    """Run every kind of use once; the table counts below the faults, so a call that fails counts nothing."""
+    counted: list[Counter[str]] = []
+
+    def around(table: Table) -> Table:
+        inner, counts = counting(table)
+        counted.append(counts)
+        return faulty(inner, fault)
+
+    options = Options(staged=staged, staging_bytes=1 << 12, cache=cache)
+    device, error, after = None, None, 0
+    try:
+        device = opened(options, around)
+        bench = Bench(device, emitted)
+        for way in (solo, batch, graph):
+            way(bench, program(1, 4))
+        bench.read()
+        device.wait()
+    except AtollError as caught:
+        # Without its frames: CPython 3.11 crashes where it collects a memoryview in a cycle.
+        error = caught.with_traceback(None)
+        error.__context__ = error.__cause__ = None
+    submitted = counted[0]["vkQueueSubmit"]
+    if device is not None:
+        if fault.result == LOST and error is not None:
+            for use in (device.wait, lambda: device.allocate(4), lambda: device.load(emitted), device.hold):
+                with pytest.raises(DeviceLostError):
+                    use()
+            after = counted[0]["vkQueueSubmit"] - submitted
+        fault.function = ""
+        device.close()
+    return Run(counted[0], error, after)
+
+
+def left(made: Counter[str]) -> dict[str, int]:
+    return {make: made[make] - made[free] for make, free in MAKES.items() if made[make] != made[free]}
+
+
+def fallible(table: Table) -> list[str]:
+    """Return the functions that return a result."""
+    found = []
+    for name, function in table.functions.items():
+        if table.ffi.typeof(function).result.cname == "int32_t":
+            found.append(name)
+    return found
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_each_call_that_fails_is_a_typed_error_and_leaves_nothing(
+    emitted: Emitted, cache: Path, staged: bool, whole: bool, tell: Callable[[str], None]
+) -> None:
+    clean = run(Fault(), emitted, cache, staged)
+    assert clean.error is None
+    assert left(clean.made) == {}
+    other = opened(Options())
+    beside = other.load(emitted)
+    table = VulkanDriver().table()
+    cases = [
+        (name, turn, result)
+        for name in fallible(table)
+        if name not in TOLERATED
+        for turn in range(1, clean.made[name] + 1)
+        for result in RESULTS
+        if name == "vkWaitSemaphores" or result != 2
+    ]
+    tried = cases if whole else random.Random(0).sample(cases, 60)
+    for name, turn, result in tried:
+        found = run(Fault(name, turn, result, stays=True), emitted, cache, staged)
+        where = f"{name}, call {turn}, returns {result}"
+        assert isinstance(found.error, AtollError), where
+        if result == LOST:
+            assert isinstance(found.error, DeviceLostError), where
+            assert found.after_loss == 0, where
+        elif name not in ("vkWaitSemaphores", "vkEnumeratePhysicalDevices"):
+            assert isinstance(found.error, OutOfMemoryError), f"{where}: {found.error}"
+        if name != "vkWaitSemaphores" or result == LOST:
+            assert left(found.made) == {}, where
+        x = numbers(4)
+        assert list(launch(other, beside, 1.0, x, x)) == [0.0, 2.0, 4.0, 6.0], where
+    other.close()
+    tell(f"{len(tried)} of {len(cases)} failing calls, staged={staged}")
+    assert len(cases) > 100
+
+
+# ---- memory
+
+
+def test_out_of_memory_says_what_was_asked_and_what_there_is(emitted: Emitted) -> None:
+    device = opened(Options(budget=1 << 20))
+    held = [device.allocate(300 << 10) for _ in range(3)]
+    with pytest.raises(OutOfMemoryError) as caught:
+        device.allocate(400 << 10)
+    found = caught.value.diagnostics[0]
+    assert found.code == "ATL0810"
+    assert f"has no room for {400 << 10} bytes" in found.message
+    assert any("900" in note or "921600 bytes in 3 buffers" in note for note in found.notes), found.notes
+    assert "a budget of 1048576" in found.notes[0]
+    device.release(held.pop())
+    x = numbers(64)
+    assert list(launch(device, device.load(emitted), 1.0, x, x)) == [2 * item for item in x]
+    device.allocate(300 << 10)
+    device.close()
+
+
+def test_buffers_of_work_in_flight_go_after_it(emitted: Emitted) -> None:
+    """Four times the budget is allocated, used and released without a wait."""
+    device = opened(Options(budget=1 << 20))
+    loaded = device.load(emitted)
+    block = ScalarArgument(struct.pack("<fI", 1.0, 64), 8)
+    for _ in range(16):
+        handles = [device.allocate(80 << 10) for _ in range(3)]
+        bound = [BufferArgument(handle, how) for handle, how in zip(handles, LAYOUT.access, strict=True)]
+        device.launch(loaded, (1, 1, 1), GROUP, (*bound, block))
+        for handle in handles:
+            device.release(handle)
+    device.wait()
+    device.close()
+
+
+def test_a_steady_state_asks_the_driver_for_no_memory(emitted: Emitted) -> None:
+    counted: list[Counter[str]] = []
+
+    def around(table: Table) -> Table:
+        wrapped, counts = counting(table)
+        counted.append(counts)
+        return wrapped
+
+    device = opened(Options(), around)
+    loaded, x = device.load(emitted), numbers(1000)
+    launch(device, loaded, 1.0, x, x)
+    before = counted[0]["vkAllocateMemory"]
+    for _ in range(20):
+        launch(device, loaded, 1.0, x, x)
+    assert counted[0]["vkAllocateMemory"] == before
+    device.close()
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 100, b"\xff" * 5000])
+def test_a_damaged_pipeline_cache_is_passed_over(damage: bytes, emitted: Emitted, cache: Path) -> None:
+    device = opened(Options(cache=cache))
+    device.load(emitted)
+    device.close()
+    (file,) = cache.iterdir()
+    whole = file.read_bytes()
+    assert len(whole) > 32
+    file.write_bytes(damage or whole[:-1])
+    device = opened(Options(cache=cache))
+    x = numbers(4)
+    assert list(launch(device, device.load(emitted), 1.0, x, x)) == [0.0, 2.0, 4.0, 6.0]
+    device.close()
+    assert file.read_bytes() == whole
+
+
+# ---- the vendor's own checks
+
+VALIDATION = Path("/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
+PROGRAM = """
+import sys
+from pathlib import Path
+from atoll.testing.drivers import DRIVER_CHECKS, DriverCase
+from atoll_plugins.vulkan.device import Options
+from atoll_plugins.vulkan.driver import VulkanDriver
+from atoll_plugins.vulkan.recorder import Recorder
+from conformance.driver_kernels import code
+from conformance.test_vulkan_backend import Bench, batch, graph, opened, program, solo
+if "planted" in sys.argv:
+    Recorder._order = lambda self, commands, uses: None
+emitted = code("vulkan", Path(sys.argv[1]))
+for staged in (False, True):
+    for check in DRIVER_CHECKS:
+        check(DriverCase(VulkanDriver(options=Options(staged=staged, staging_bytes=1 << 14)), 0, emitted))
+    for way in (solo, batch, graph):
+        device = opened(Options(staged=staged))
+        bench = Bench(device, emitted)
+        way(bench, program(3))
+        bench.read()
+        device.close()
+print("done")
+"""
+
+
+def messages(folder: Path, *argv: str) -> list[str]:
+    """Return what the validation layers say of the suite in a process of its own."""
+    environment = {
+        **os.environ,
+        "VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation",
+        "VK_LAYER_ENABLES": "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT",
+        "VK_LAYER_VALIDATE_SYNC": "true",
+        "VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC": "true",
+        "PYTHONPATH": str(HERE.parent),
+    }
+    command = [sys.executable, "-c", PROGRAM, str(folder), *argv]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    text = done.stdout + done.stderr
+    if not argv:
+        assert "done" in done.stdout, text
+    return [line for line in text.splitlines() if "VUID" in line or "SYNC-" in line or "UNASSIGNED" in line]
+
+
+@pytest.fixture
+def layers() -> None:
+    if not VALIDATION.is_file():
+        pytest.skip("no Vulkan validation layers")
+
+
+def test_the_validation_layers_have_nothing_to_say(layers: None, emitted: Emitted, tmp_path: Path) -> None:
+    assert messages(tmp_path) == []
+
+
+def test_the_validation_layers_see_barriers_that_are_missing(
+    layers: None, emitted: Emitted, tmp_path: Path
+) -> None:
+    assert any("SYNC-HAZARD" in line for line in messages(tmp_path, "planted"))
+
+
+def test_the_oracle_sees_what_is_wrong() -> None:
+    def call(function: str, *arguments: Any) -> Call:
+        return Call(function, arguments, 0)
+
+    bind = call("vkUpdateDescriptorSets", (1, 0, 10), (1, 1, 11), (1, 2, 12))
+    use = [call("vkCmdBindDescriptorSets", 1), call("vkCmdDispatch")]
+    assert unordered([bind, *use], {2}) == []
+    assert len(unordered([bind, *use, *use], {2})) == 1
+    assert unordered([bind, *use, call("vkCmdPipelineBarrier", 64, 96), *use], {2}) == []
+    # A barrier that makes no write visible orders nothing that was written.
+    assert len(unordered([bind, *use, call("vkCmdPipelineBarrier", 0, 96), *use], {2})) == 1
