@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from atoll._util.values import dataclass, field, replace
 from atoll.boundary.clauses import Clause, ClauseFault, read_clause
 from atoll.boundary.lex import Marked, tokens
+from atoll.boundary.names import is_identifier
 from atoll.boundary.scalars import Kind, has_c_abi, kind
 from atoll.boundary.values import Access, Entry, Extent, Parameter, Struct
 from atoll.diagnostics import Diagnostic, Span
@@ -47,6 +49,7 @@ class Source:
         path / text: Its name as shown, and its bytes.
         faults: What was refused in it so far.
         structs: The structs that it defines; one that cannot cross as the reason.
+        elsewhere: Asks for those of the headers that it includes, at the first name that is none of its own.
         by_hand: Whether it is a header that declares entries, and so holds no definition.
     """
 
@@ -54,7 +57,15 @@ class Source:
     text: bytes
     faults: list[Diagnostic] = field(default_factory=list)
     structs: dict[str, Struct | str] = field(default_factory=dict)
+    elsewhere: Callable[[], dict[str, Struct | str]] = dict
     by_hand: bool = False
+
+    def struct(self, name: str) -> Struct | str | None:
+        """Return the struct of a name, or why it cannot cross; None where nothing defines it."""
+        if name not in self.structs and is_identifier(name) and not has_c_abi(name):
+            self.structs = {**self.elsewhere(), **self.structs}
+            self.elsewhere = dict
+        return self.structs.get(name)
 
     def span(self, start: int, end: int | None = None) -> Span:
         """Return the place of a byte range, cut at the end of its first line."""
@@ -252,8 +263,8 @@ def _typed(source: Source, node: Node, leaf: Node) -> str:
     type_node = node.child_by_field_name("type")
     qualifiers = [_text(child) for child in node.children if child.type == "type_qualifier"]
     base = _text(type_node).removeprefix("std::") if type_node is not None else ""
-    base = base.removeprefix("struct ") if base.removeprefix("struct ") in source.structs else base
-    struct = source.structs.get(base)
+    struct = source.struct(base.removeprefix("struct "))
+    base = base.removeprefix("struct ") if struct is not None else base
     for qualifier in qualifiers:
         if qualifier != "const":
             source.fault(
@@ -285,7 +296,8 @@ def _typed(source: Source, node: Node, leaf: Node) -> str:
             f"the type `{_short(shown)}` has no C ABI that a boundary knows",
             span,
             f"declared: {_short(_decoded(node.text or b'').split('{')[0])}",
-            "can cross: numbers, pointers to them, and structs of numbers that this file defines",
+            "can cross: numbers, pointers to them, and structs of numbers that this file defines, or a "
+            "header that it includes by quotes",
         )
     return written
 
@@ -344,7 +356,7 @@ def _parameter(source: Source, node: Node, clause: Clause) -> Parameter | None:
 def _struct_of(source: Source, ctype: str) -> Struct | None:
     """Return the struct that a type is, or points to."""
     base = ctype.partition("*")[0].removeprefix("const ").removesuffix(" const").strip()
-    struct = source.structs.get(base)
+    struct = source.struct(base)
     return struct if isinstance(struct, Struct) else None
 
 

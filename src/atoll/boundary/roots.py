@@ -15,6 +15,7 @@ from pathlib import Path
 from atoll._util.values import dataclass, field, replace
 from atoll.boundary import grammar
 from atoll.boundary.declare import Source, entry_at
+from atoll.boundary.includes import included_structs
 from atoll.boundary.lex import MARKER_LIMIT, Marked, blanked, find_markers
 from atoll.boundary.names import is_identifier, safe
 from atoll.boundary.structs import found_structs
@@ -181,7 +182,7 @@ def _scan_file(
     if len(marked) > MARKER_LIMIT:
         return [], [_too_much(shown, f"it has more than {MARKER_LIMIT} markers", f"{MARKER_LIMIT} markers")]
     source = Source(path=shown, text=text, by_hand=by_hand)
-    return _parse(source, marked, path.suffix) if marked else ([], [])
+    return _parse(source, marked, path) if marked else ([], [])
 
 
 def _read(path: Path, shown: str) -> bytes:
@@ -198,15 +199,14 @@ def _read(path: Path, shown: str) -> bytes:
         ) from error
 
 
-def _parse(
-    source: Source, marked: tuple[Marked, ...], extension: str
-) -> tuple[list[Entry], list[Diagnostic]]:
-    known = extension if extension in grammar.extensions() else grammar.FALLBACK
+def _parse(source: Source, marked: tuple[Marked, ...], path: Path) -> tuple[list[Entry], list[Diagnostic]]:
+    known = path.suffix if path.suffix in grammar.extensions() else grammar.FALLBACK
     tree = grammar.parse(blanked(source.text, marked), known)
     if tree is None:
         limit = f"{grammar.TIME_LIMIT:g} seconds"
         return [], [_too_much(source.path, f"parsing it takes more than {limit}", limit)]
     source.structs = found_structs(tree.root_node)
+    source.elsewhere = lambda: included_structs(tree.root_node, path, FILE_LIMIT)
     found = [entry_at(source, tree.root_node, item) for item in marked]
     return [entry for entry in found if entry is not None], source.faults
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LIMIT = 64
 """Fields that a struct may have."""
-_INSIDE = frozenset(
+INSIDE = frozenset(
     {"linkage_specification", "declaration_list", "preproc_if", "preproc_ifdef", "preproc_else"}
 )
 
@@ -48,7 +48,7 @@ def _specifiers(node: Node) -> Iterator[Node]:
             inner = child.child_by_field_name("type")
             if inner is not None and inner.type == "struct_specifier":
                 yield inner
-        elif child.type in _INSIDE:
+        elif child.type in INSIDE:
             yield from _specifiers(child)
 
 

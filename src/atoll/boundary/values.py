@@ -26,12 +26,14 @@ class Extent:
 class Struct:
     """A struct that an entry takes, laid out as C does: its name, and each field's name and C type.
 
-    `authored` is true where the island's own text defines it, and false where it is generated whole.
+    `authored` is true where the island's own text defines it, and false where it is generated whole. `place`
+    is the header on disk that defines it for the island; empty where its own file does.
     """
 
     name: str
     fields: tuple[tuple[str, str], ...]
     authored: bool = field(default=False, compare=False)
+    place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

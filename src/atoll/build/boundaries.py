@@ -48,6 +48,12 @@ class Scanned:
         entries = (entry for root in self.roots for entry in root.entries)
         return any(struct.authored for entry in entries for struct in entry.structs)
 
+    @property
+    def headers(self) -> tuple[str, ...]:
+        """The headers that define structs for the files of a root, on disk."""
+        entries = (*(entry for root in self.roots for entry in root.entries), *self.declared)
+        return tuple(struct.place for entry in entries for struct in entry.structs if struct.place)
+
     def root_of(self, path: str) -> str:
         """Return the name of the root that a source lies under, or an empty text."""
         place = PurePosixPath(path)

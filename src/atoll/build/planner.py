@@ -405,6 +405,7 @@ def _finish(work: Work) -> BuildPlan:
                 *(path for made in lanes.values() for path in made.planner_inputs),
                 *(path for found in work.lanes.packages.values() for item in found for path in item.inputs),
                 *work.declared.inputs,
+                *(header for scanned in work.boundaries.values() for header in scanned.headers),
                 *(one.path for one in work.data.tables),
                 *work.texts,
             ],

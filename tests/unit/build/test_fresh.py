@@ -75,6 +75,19 @@ def test_a_change_of_an_input_asks_the_planner_again(project: Session, what: str
     assert not planned(project), f"{what}, and then nothing"
 
 
+def test_a_header_that_defines_a_struct_of_the_boundary_is_an_input(project: Session) -> None:
+    types = "struct Pair {\n  int one;\n  int other;\n};\n"
+    island = '#include "demo_kernels.h"\n#include "types.hpp"\n'
+    island += "ATOLL_EXPORT_C int demo_sum(Pair it) { return it.one; }\n"
+    write(project.root, {"cpu/types.hpp": types, "cpu/sum.cpp": island})
+    assert planned(project)
+    assert not planned(project)
+    (project.root / "cpu/types.hpp").write_text(types.replace("int", "long long"))
+    assert planned(project), "its fields changed"
+    (header,) = (project.root / ".atoll/plan").glob("*/include/demo_kernels.h")
+    assert "long long one; long long other;" in header.read_text()
+
+
 def test_another_compiler_on_path_asks_the_planner_again(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     environment = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
