@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from atoll import kernel
 from kernel_text import body, kernel_from, refusal, refused
 
 
@@ -122,10 +123,18 @@ def test_a_function_without_source_is_refused() -> None:
     assert (found.code, found.notes) == ("ATL0723", ("no source is known for it",))
 
 
-def test_a_file_that_changed_under_a_function_is_refused() -> None:
+def test_a_file_that_changed_before_a_function_was_marked_is_refused() -> None:
     import linecache
 
-    kernel = body("pass")
-    file = kernel.function.__code__.co_filename
+    function = body("pass").function
+    file = function.__code__.co_filename
     linecache.cache[file] = (1, None, ["\n", "\n", "x = 1\n"], file)
-    assert refusal(kernel).notes == ("its file changed since it was imported",)
+    assert refusal(kernel(function)).notes == ("its file changed since it was imported",)
+
+
+def test_a_kernels_name_is_ascii_and_the_names_inside_are_free() -> None:
+    inside = "(größe: view[f32]):\n    число = atoll.global_id(0)\n    größe[число] = 2.0\n"
+    found = refusal(kernel_from(f"@kernel\ndef größer{inside}", name="größer"))
+    assert (found.code, found.message) == ("ATL0722", "the kernel's name `größer` is not ASCII")
+    assert found.hint == "rename the kernel; the names inside it may stay"
+    assert kernel_from(f"@kernel\ndef k{inside}").compiled()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atoll.errors import AtollError
+from atoll.errors import AtollError, LaunchError
 from atoll.ir import has_barrier, ops
 from atoll.ir.subgroups import emulated, width_of
 from atoll.ir.verify import verify
@@ -231,3 +231,12 @@ def test_a_group_may_wait_for_an_earlier_one_behind_a_fence() -> None:
         data, flag, out = (np.zeros(1, np.int32) for _ in range(3))
         found.over(2, device=where)(data, flag, out)
         assert out.tolist() == [42]
+
+
+def test_a_domain_of_broken_groups_is_refused_in_words_that_are_true_of_sub_groups() -> None:
+    found = kernel_from("@kernel\ndef k(x: view[f32]):\n    x[0] = atoll.subgroup_add(x[0])\n")
+    with pytest.raises(LaunchError) as caught:
+        found.over(100, device="cpu")
+    assert caught.value.diagnostics[0].message == (
+        "the work-items of `k` wait for each other, so its domain has to be whole work-groups"
+    )

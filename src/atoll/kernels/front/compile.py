@@ -110,6 +110,16 @@ def compile_kernel(
                 hint="choose another name",
             )
         )
+    if not found.name.isascii():
+        raise CompileError(
+            Diagnostic(
+                code="ATL0722",
+                message=f"the kernel's name `{found.name}` is not ASCII",
+                span=span,
+                notes=("code for a device exports it",),
+                hint="rename the kernel; the names inside it may stay",
+            )
+        )
     known = dict(bindings)
     frame = Frame(found, (found,), assigned=assigned_names(found.node), kernel=True, bindings=known)
     state = State(frame, target=target)
