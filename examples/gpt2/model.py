@@ -103,7 +103,13 @@ class Model:
         }
         self.logits, self.losses = zeros(self.rows * config.vocabulary), zeros(self.rows)
         self.short, self.norm, self.step = zeros(wide), zeros(1), 0
-        self.used = ""
+        self.used, self.kept = "", {}
+
+    def scratch(self, name: str, size: int) -> Any:
+        """Return an array that only lasts a step, the same one in each."""
+        if name not in self.kept:
+            self.kept[name] = self.zeros(size)
+        return self.kept[name]
 
     # --- launches ---
 
@@ -302,8 +308,10 @@ class Model:
         config, w, g, c, rows = self.config, self.w, self.g, self.config.channels, self.rows
         wide, square = rows * c, self.batch * config.heads * config.time**2
         self.gradients[:] = 0
-        flowing, branch, to_att = self.zeros(wide), self.zeros(wide), self.zeros(square)
-        to_fc, to_gelu, to_qkv = self.zeros(4 * wide), self.zeros(4 * wide), self.zeros(3 * wide)
+        sizes = {"flow": wide, "x": wide, "att": square, "fc": 4 * wide, "gelu": 4 * wide, "qkv": 3 * wide}
+        kept = {name: self.scratch(name, size) for name, size in sizes.items()}
+        flowing, branch, to_att, to_fc, to_gelu, to_qkv = kept.values()
+        flowing[:] = 0
         last = self.last
         self.linear_backward(branch, g["wte"], None, self.logits, last["out"], w["wte"], c, config.vocabulary)
         given = (g["lnfw"], g["lnfb"], branch, last["residual"], w["lnfw"], last["mean"], last["rstd"])
