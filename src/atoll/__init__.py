@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from atoll.accel import AccelSet as AccelSet
+    from atoll.engine.fused import fuse as fuse
     from atoll.errors import AtollError as AtollError
     from atoll.kernels.definition import device as device
     from atoll.kernels.definition import extern as extern
@@ -114,6 +115,7 @@ _HOMES = {
     "AccelSet": "atoll.accel",
     "AtollError": "atoll.errors",
     "array": "atoll.runtime.array",
+    "fuse": "atoll.engine.fused",
     "device": "atoll.kernels.definition",
     "extern": "atoll.kernels.definition",
     "kernel": "atoll.kernels.definition",

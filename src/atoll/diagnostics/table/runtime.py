@@ -75,13 +75,13 @@ CODES = {
     "ATL0824": CodeInfo(
         "a fused expression holds what cannot be fused",
         "`fuse` traces a function of arrays and numbers: arithmetic, comparisons, `where`, the functions of "
-        "`atoll.engine.fuse`, reductions along the last axis. Python's `if` on a traced value, and "
+        "`atoll.engine.fused`, reductions along the last axis. Python's `if` on a traced value, and "
         "operations outside this list, are refused.",
     ),
     "ATL0825": CodeInfo(
         "the closed world has no such expression",
         "A program with an artifact of fused kernels compiles none at run time. The expression is named: "
-        "run the program once with `atoll.engine.fuse.record(…)` so that the artifact holds it.",
+        "run the program once with `atoll.engine.fused.record()` so that the artifact holds it.",
     ),
     "ATL0810": CodeInfo(
         "the device has no room",
@@ -99,5 +99,10 @@ CODES = {
         "work did not finish in time",
         "A launch did not finish in the time that waits are given. It may still run, so the device is given "
         "up as a lost one is.",
+    ),
+    "ATL0826": CodeInfo(
+        "a file holds no fused kernels",
+        "An artifact of fused kernels is read with bounds: its format, each kernel's name and its KIR are "
+        "checked before anything is run. Record it again with the version of Atoll that reads it.",
     ),
 }
