@@ -83,6 +83,7 @@ ELSEWHERE = {
     "thread": ("it becomes a wheel", "test_thread.py"),
     "kernels": ("Python calls its kernels, without a build", "test_kernels.py"),
     "python_package": ("pip installs it", "test_pep517.py"),
+    "custom_layer": ("Python fuses it, without a build", "test_custom_layer.py"),
     "boundary": ("it has four programs", "test_boundary_rungs.py"),
     "real/ggml_scale": (FETCHED, "test_real_shader.py"),
     "real/ggml_shaders": (FETCHED, "test_ggml_shaders.py"),

@@ -78,9 +78,8 @@ class Fused:
         Arrays repeat to a common shape as in NumPy. Numbers are arguments of the kernel, not a part of it.
 
         Raises:
-            message, note = "has no value along an empty axis", f"the shape: {shape}"
-            raise shapes.refused(self.__name__, message, note)
-                closed world that is used has no kernel of it.
+            LaunchError: Where an operand lies elsewhere or does not fit, the function cannot be traced, or
+                the closed world that is used has no kernel of it.
         """
         arrays = [item for item in operands if isinstance(item, Array)]
         if not arrays:

@@ -17,15 +17,13 @@ from atoll.kernels.definition import KernelFunction
 
 #: The longest expression: every operation is a line of the kernel.
 MOST = 2000
-_SIGNS = {
-    "add": "+", "sub": "-", "mul": "*",
-    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
-}  # fmt: skip
+_SIGNS = {"add": "+", "sub": "-", "mul": "*"}
+_SIGNS |= {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What decides on a kernel beside the expression: types of operands and numbers, the result's, the layout."""
+    """What decides on a kernel beside the expression: types, and the layout."""
 
     inputs: tuple[str, ...]
     numbers: tuple[str, ...]
