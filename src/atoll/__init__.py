@@ -96,8 +96,10 @@ if TYPE_CHECKING:
     from atoll.kernels.surface import trunc as trunc
     from atoll.kernels.vectors import vec as vec
     from atoll.packaging import measure as measure
+    from atoll.runtime import capture as capture
     from atoll.runtime import devices as devices
     from atoll.runtime import open as open  # noqa: A004
+    from atoll.runtime import trace as trace
     from atoll.runtime.array import array as array
 
 _SCALARS = "bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 view fixed"
@@ -123,9 +125,11 @@ _HOMES = {
     "ptr": "atoll.kernels.pointers",
     "vec": "atoll.kernels.vectors",
     "struct": "atoll.kernels.structs",
+    "capture": "atoll.runtime",
     "devices": "atoll.runtime",
     "measure": "atoll.packaging",
     "open": "atoll.runtime",
+    "trace": "atoll.runtime",
     "Target": "atoll.kernels.intrinsics.standard",
     **dict.fromkeys(_MARKS.split(), "atoll.kernels.intrinsics.interface"),
     **dict.fromkeys(_SCALARS.split(), "atoll.kernels.scalars"),

@@ -272,6 +272,8 @@ class Launch:
         """Launch with everything asked anew, and prepare the next one where that can be."""
         compiled = self.kernel.compiled()
         device = open_device(self.device)
+        if getattr(device, "graph", None) is not None:
+            raise _not_recorded(compiled.kernel.name)
         checked = check(compiled.kernel, spread(compiled.params, arguments), device)
         hold(self.kernel.requires, compiled.kernel.name, checked)
         _queue(checked)
@@ -286,6 +288,16 @@ class Launch:
 
             self._prepared = prepare(self, compiled, device, code, shape, known)
         return done
+
+
+def _not_recorded(kernel: str) -> LaunchError:
+    return LaunchError(
+        _refusal(
+            f"a launch of `{kernel}` is recorded on arrays that do not lie on the device",
+            "a graph owns what it refers to; it cannot own memory of the host or of another library",
+            hint="make them with `atoll.array(…, device=…)` before",
+        )
+    )
 
 
 def start(

@@ -163,7 +163,9 @@ class Prepared:
     def _serves(self) -> bool:
         """Tell whether kernel and device are still what was prepared for."""
         kernel, device = self._kernel, cast("Any", self._device)
-        if kernel._compiled is not self._compiled or not kernel.is_current() or not device.is_open:
+        if kernel._compiled is not self._compiled or not kernel.is_current():
+            return False
+        if not device.is_open or device.graph is not None:
             return False
         return self._environment is None or self._environment == _environment()
 

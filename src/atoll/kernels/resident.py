@@ -47,8 +47,11 @@ def launch_resident(launch: Launch, arguments: Sequence[Any]) -> Done:
     code = executable_for(kernel, device, launch.shape.block, known)
     shape = narrowed(launch.shape) if code.wide else launch.shape
     queue(device, code, shape, checked)
+    graph = getattr(device, "graph", None)
     for item in checked.arrays:
-        if item.written:
+        if graph is not None:
+            graph.note(item.array.buffer, written=item.written)
+        elif item.written:
             item.array.buffer.written()
     return Done(device.info.name)
 

@@ -19,6 +19,8 @@ from atoll.plugin.driver import (
     DriverDevice,
     Executable,
     LauncherSource,
+    Recorded,
+    RecordingDevice,
     ScalarArgument,
 )
 from atoll.plugin.emitter import Disassembler, Emitted, Emitter, Target
@@ -79,6 +81,8 @@ __all__ = [
     "ParamField",
     "Probe",
     "Reader",
+    "Recorded",
+    "RecordingDevice",
     "Registry",
     "RuntimeFolder",
     "ScalarArgument",

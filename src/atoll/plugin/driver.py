@@ -113,6 +113,38 @@ class DriverDevice(Protocol):
         ...
 
 
+class Recorded(Protocol):
+    """Launches that a device recorded; they go with it."""
+
+    def submit(self) -> None:
+        """Queue all of them once more."""
+        ...
+
+    def close(self) -> None:
+        """Let go of them; harmless when repeated, while they run too."""
+        ...
+
+
+class RecordingDevice(Protocol):
+    """What a :class:`DriverDevice` may have beside: many launches as one submission."""
+
+    def hold(self) -> None:
+        """Keep launches for one submission until :meth:`let_go`, or until the host needs what they write."""
+        ...
+
+    def let_go(self) -> None:
+        """Submit what was held; each :meth:`hold` has one."""
+        ...
+
+    def capture(self) -> None:
+        """Keep launches until :meth:`captured`; none of them runs."""
+        ...
+
+    def captured(self) -> Recorded:
+        """Return the launches since :meth:`capture`."""
+        ...
+
+
 Size = tuple[int, int, int]
 
 

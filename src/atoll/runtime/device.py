@@ -10,8 +10,9 @@ import atexit
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
 from typing import Any
 
 from atoll._util.values import dataclass
@@ -25,12 +26,14 @@ from atoll.plugin import (
     DriverDevice,
     Emitted,
     Executable,
+    RecordingDevice,
     ScalarArgument,
     Target,
     registry,
 )
-from atoll.runtime import faults
+from atoll.runtime import faults, tracing
 from atoll.runtime.choose import chooser
+from atoll.runtime.graphs import Graph
 from atoll.runtime.pack import pack_block
 from atoll.runtime.regions import Extent, Region, regions
 from atoll.runtime.status import DriverStatus, ask_all, is_left_behind
@@ -70,6 +73,10 @@ class Device:
         self._process = os.getpid()
         self._users = 0
         self._loaded: dict[Emitted, Executable] = {}
+        #: What records its launches now; see :mod:`atoll.runtime.graphs`.
+        self.graph: Graph | None = None
+        #: The driver's device where it records many launches as one submission.
+        self.recording: RecordingDevice | None = device if hasattr(device, "captured") else None  # type: ignore[assignment]
         #: False once it was freed; what is prepared for it then serves no more.
         self.is_open = True
         #: Launches that were made for it, bounded by who keeps them here; they go with it.
@@ -116,27 +123,49 @@ class Device:
         self._device.release(handle)
 
     def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:
-        """Copy host bytes into a buffer."""
-        self._device.upload(handle, data, offset)
+        """Copy host bytes into a buffer, now: it is not recorded."""
+        with tracing.host("upload"):
+            self._device.upload(handle, data, offset)
 
     def download(self, handle: int, out: memoryview, offset: int = 0) -> None:
         """Copy a buffer into writable host bytes, after all launched work."""
-        self._device.download(handle, out, offset)
+        with tracing.host("download"):
+            self._device.download(handle, out, offset)
 
     def launch(
         self, executable: Executable, groups: Size, group: Size, arguments: tuple[Argument, ...]
     ) -> None:
-        """Queue one launch on buffers of this device."""
-        self._device.launch(executable, groups, group, arguments)
+        """Queue one launch on buffers of this device, or record it."""
+        queue = partial(self._device.launch, executable, groups, group, arguments)
+        if self.graph is None:
+            queue()
+        elif self.recording is None:
+            self.graph.add(queue)
+        else:
+            queue()
+            self.graph.add(None)
 
     def wait(self) -> None:
         """Block until all launched work is done."""
-        self._device.wait()
+        with tracing.host("wait"):
+            self._device.wait()
 
     def bind(self, executable: Executable, group: Size) -> Bound:
         """Return code ready to be launched on addresses, where :attr:`memory` says that it can be."""
         bound: Bound = self._device.bind(executable, group)  # type: ignore[attr-defined]
-        return bound
+        return bound if self.graph is None else self.graph.bound(bound)
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Submit the launches of the body together, where the driver can; in order, as always."""
+        if self.recording is None:
+            yield
+            return
+        self.recording.hold()
+        try:
+            yield
+        finally:
+            self.recording.let_go()
 
     def address(self, handle: int) -> int:
         """Return where a buffer lies, where :attr:`memory` says that it has an address."""

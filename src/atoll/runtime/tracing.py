@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,6 +92,14 @@ _active: Trace | None = None
 def active() -> Trace | None:
     """Return the trace that is being made, or None."""
     return _active
+
+
+_NOTHING: AbstractContextManager[None] = nullcontext()
+
+
+def host(name: str) -> AbstractContextManager[None]:
+    """Note how long a call of the host takes, where a trace is made."""
+    return _NOTHING if _active is None else _active.host(name)
 
 
 @contextmanager
