@@ -84,6 +84,7 @@ ELSEWHERE = {
     "kernels": ("Python calls its kernels, without a build", "test_kernels.py"),
     "python_package": ("pip installs it", "test_pep517.py"),
     "custom_layer": ("Python fuses it, without a build", "test_custom_layer.py"),
+    "saxpy/sycl": ("its toolchain is 520 MB", "test_sycl.py"),
     "boundary": ("it has four programs", "test_boundary_rungs.py"),
     "real/ggml_scale": (FETCHED, "test_real_shader.py"),
     "real/ggml_shaders": (FETCHED, "test_ggml_shaders.py"),

@@ -108,7 +108,9 @@ def _plan(value: Mapping[str, Any]) -> BuildPlan:
         plan_folder=_text(value["plan_folder"]),
         graph=Graph(actions=tuple(_action(row) for row in value["actions"])),
         outputs=tuple(
-            Output(**{**row, **{name: _texts(row[name]) for name in ("args", "files", "search")}})
+            Output(
+                **{**row, **{name: _texts(row[name]) for name in ("args", "files", "search", "environment")}}
+            )
             for row in value["outputs"]
         ),
         floors=tuple(Fact(**row) for row in value["floors"]),

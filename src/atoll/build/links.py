@@ -119,16 +119,26 @@ def _lane_args(work: Work, objects: list[ObjectProduct]) -> Iterator[str]:
 
 
 def _search(work: Work, part: Part, folders: tuple[RuntimeFolder, ...]) -> None:
-    """Say where a package finds here what another distribution brings where it is installed."""
+    """Say where a package finds here what another distribution brings where it is installed.
+
+    A program finds most by its RUNPATH; what needs an environment is told it, and its folder, as well.
+    """
     if not part.output.startswith(f"{python_folder(work.request)}/"):
-        return
-    stays = [folder for folder in folders if not folder.inside]
-    if stays:
-        raise BuildError(_of_this_machine(part, stays[0]))
-    paths = tuple(folder.path for folder in folders)
-    if paths:
+        told = tuple(folder for folder in folders if folder.environment)
+    else:
+        stays = [folder for folder in folders if not folder.inside]
+        if stays:
+            raise BuildError(_of_this_machine(part, stays[0]))
+        told = folders
+    if told:
+        paths = tuple(folder.path for folder in told)
+        settings = tuple(setting for folder in told for setting in folder.environment)
         work.outputs = [
-            replace(output, search=tuple(dict.fromkeys((*output.search, *paths))))
+            replace(
+                output,
+                search=tuple(dict.fromkeys((*output.search, *paths))),
+                environment=tuple(dict.fromkeys((*output.environment, *settings))),
+            )
             if output.target == part.target
             else output
             for output in work.outputs

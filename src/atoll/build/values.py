@@ -23,7 +23,8 @@ class Output:
         args: Arguments that `run` and `test` start it with.
         timeout: Seconds that a test may take, or None.
         exclusive: Whether a test runs alone.
-        search: Folders of shared libraries that a package finds elsewhere once it is installed.
+        search: Folders of shared libraries that it finds elsewhere once it is installed.
+        environment: ``NAME=VALUE`` of what those libraries read when it starts here.
     """
 
     target: str
@@ -34,6 +35,7 @@ class Output:
     timeout: float | None = None
     exclusive: bool = False
     search: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,16 +67,23 @@ def command(
 
 def start(built: Built, output: Output, args: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     """Return the command that starts a target, and its environment."""
-    environment = dict(os.environ)
+    environment = environment_of(output)
     if output.kind == "python":
         tree = str((built.root / output.path).parent)
         known = environment.get("PYTHONPATH")
         environment["PYTHONPATH"] = f"{tree}{os.pathsep}{known}" if known else tree
-        if output.search:
-            paths = (*output.search, environment.get("LD_LIBRARY_PATH", ""))
-            environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, paths))
         return [sys.executable, *output.args, *args], environment
     return [str(built.root / output.path), *output.args, *args], environment
+
+
+def environment_of(output: Output) -> dict[str, str]:
+    """Return the caller's environment with what a target's libraries need; what the caller sets stays."""
+    told = dict(setting.split("=", 1) for setting in output.environment)
+    environment = {**told, **os.environ}
+    if output.search:
+        paths = (*output.search, environment.get("LD_LIBRARY_PATH", ""))
+        environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, paths))
+    return environment
 
 
 def _check_libraries(output: Output, program: str, environment: dict[str, str], talk: Talk) -> None:

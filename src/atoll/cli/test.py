@@ -19,6 +19,7 @@ import click
 
 from atoll._util import child
 from atoll.cli._building import Talk, build, building, session_of
+from atoll.cli.run import environment_of
 
 if TYPE_CHECKING:
     from atoll.build import Output
@@ -179,7 +180,7 @@ def run_one(built: Built, out: Output, rule: _Rule) -> Tested:
     begin = time.monotonic()
     ended = child.run(
         [str(built.root / out.path), *out.args],
-        env={**os.environ, REPORT: str(report)},
+        env={**environment_of(out), REPORT: str(report)},
         timeout=out.timeout or LIMIT,
         cwd=folder,
         keep=SHOWN_BYTES,
@@ -188,7 +189,7 @@ def run_one(built: Built, out: Output, rule: _Rule) -> Tested:
     devices = tuple(dict.fromkeys(_lines(report)))
     verdict, reason = _verdict(ended.code, ended.output, devices, out.timeout or LIMIT, rule)
     if ended.code == NOT_STARTED:
-        reason = _why_not_started(built.root / out.path) or reason
+        reason = _why_not_started(built.root / out.path, environment_of(out)) or reason
     return Tested(
         name=out.target,
         verdict=verdict,
@@ -199,10 +200,10 @@ def run_one(built: Built, out: Output, rule: _Rule) -> Tested:
     )
 
 
-def _why_not_started(program: Path) -> str:
+def _why_not_started(program: Path, environment: dict[str, str]) -> str:
     from atoll.build.loading import missing_libraries
 
-    missing = missing_libraries(program, os.environ)
+    missing = missing_libraries(program, environment)
     return f"it cannot start, the loader does not find: {', '.join(missing)}" if missing else ""
 
 

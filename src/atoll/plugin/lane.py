@@ -179,11 +179,14 @@ class RuntimeFolder:
         requirement: The distribution that brings the libraries to a machine where a wheel is installed
             (PEP 508); empty where none does.
         inside: Where that distribution puts them, below ``site-packages``.
+        environment: ``NAME=VALUE`` of what the libraries read when a program of this project starts here;
+            the loader is then told the folder too, for libraries that open others by name.
     """
 
     path: str
     requirement: str = ""
     inside: str = ""
+    environment: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

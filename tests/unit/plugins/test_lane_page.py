@@ -18,7 +18,7 @@ def listed(text: str, lane: str) -> set[str]:
     return set(re.findall(r"^\| `([a-z-]+)` \| ", section[0], re.MULTILINE))
 
 
-@pytest.mark.parametrize("lane", ["cuda", "hip", "host", "opencl", "slang", "spirv"])
+@pytest.mark.parametrize("lane", ["ascendc", "cuda", "hip", "host", "metal", "opencl", "slang", "spirv", "sycl"])
 def test_every_option_is_on_the_page(lane: str) -> None:
     options = importlib.import_module(f"atoll_plugins.{lane}.lane").OPTIONS
     assert listed(PAGE.read_text(encoding="utf-8"), lane) == set(options)

@@ -132,6 +132,17 @@ CODES = {
         "property of how it was built, so it was asked, once for each compiler. Others on PATH that have it "
         "are named.",
     ),
+    "ATL0533": CodeInfo(
+        "two C++ libraries in one program",
+        "An island was compiled with another C++ library than the program. Both are loaded; exceptions, "
+        "strings and containers of one mean nothing to the other, so that nothing of them may cross the seam. "
+        "The unwinder is taken once, and symbols of static archives stay inside the image.",
+    ),
+    "ATL0534": CodeInfo(
+        "a kernel that only a compiler driver can compile",
+        "A lambda is a kernel only to a compiler that compiles host and device from one parse. The toolchain "
+        "that packages bring compiles free functions.",
+    ),
     "ATL0532": CodeInfo(
         "a compiler that makes no valid module of a language",
         "A small shader was compiled for the environment that the build asks for, and what came out breaks "

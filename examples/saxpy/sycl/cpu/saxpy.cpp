@@ -1,0 +1,11 @@
+// The processor's implementation.
+#include "app_kernels.h"
+
+ATOLL_EXPORT_AS(x[n], y[n], out[n], status)
+int app_saxpy(float a, const float* x, const float* y, float* out, unsigned n) {
+    for (unsigned i = 0; i < n; ++i) {
+        out[i] = a * x[i] + y[i];
+    }
+    atoll_ran_on_cpu();
+    return 0;
+}

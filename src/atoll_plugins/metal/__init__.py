@@ -1,0 +1,1 @@
+"""Metal: shaders for Apple's GPUs, compiled by Xcode. Plan tested: the compiler runs on macOS alone."""

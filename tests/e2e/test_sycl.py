@@ -1,0 +1,59 @@
+"""The SYCL example from wheels: it runs on their device, and a changed kernel answers wrongly."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from atoll.store import Store
+from atoll_plugins.sycl.wheels import PAYLOAD, library_folders, surroundings
+from e2e.harness import ATOLL, copied, machine, right, run
+from e2e.sabotage import sabotage
+
+ANSWER = "12 24 36 48"
+EXTENDED = 12  # OpExtInst
+
+
+@pytest.fixture
+def wheels(pytestconfig: pytest.Config) -> None:
+    """Skip where the wheels would have to be fetched, unless everything is asked for."""
+    if not pytestconfig.getoption("--all") and PAYLOAD.name not in Store.default().names():
+        pytest.skip(f"the payload {PAYLOAD.name} (520 MB), which is fetched with --all")
+
+
+def test_it_runs_on_the_device_of_the_wheels_and_not_by_a_fallback(
+    wheels: None, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
+    folder = copied("saxpy/sycl", tmp_path)
+    answer, device = right(ATOLL, "run", where=folder, env=machine()).out.splitlines()
+    assert answer == ANSWER
+    tell(f"saxpy/sycl: {device}")
+    (program,) = folder.glob(".atoll/build/*/bin/saxpy")
+    assert "opencl" in right(ATOLL, "measure", program, where=folder, env=machine()).out
+    for change in sabotage(program, swapped):
+        tell(change)
+    root = Store.default().ensure(PAYLOAD).root
+    libraries = ":".join(str(path) for path in library_folders(root))
+    env = machine(LD_LIBRARY_PATH=libraries, **surroundings(root))
+    assert not run(program, where=folder, env=env).out.startswith(ANSWER), "a fallback answered in silence"
+
+
+def swapped(kind: str, payload: bytes) -> tuple[bytes, str]:
+    """Swap first and last operand of the one fused operation: y * x + a."""
+    assert kind == "spirv"
+    words = list(struct.unpack(f"<{len(payload) // 4}I", payload))
+    at = 5
+    while at < len(words):
+        if words[at] == 8 << 16 | EXTENDED:
+            words[at + 5], words[at + 7] = words[at + 7], words[at + 5]
+            return struct.pack(f"<{len(words)}I", *words), f"operands of word {at}"
+        at += max(words[at] >> 16, 1)
+    return payload, "nothing"
+
+
+def test_without_an_accelerator_the_processor_answers(tmp_path: Path) -> None:
+    folder = copied("saxpy/sycl", tmp_path)
+    assert right(ATOLL, "run", "--no-accel", where=folder, env=machine()).out.startswith(ANSWER)
