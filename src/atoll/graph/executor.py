@@ -37,7 +37,7 @@ _STATUS = "\x1d%f %t\x1d"
 # Imported, not run as a script: so what Python made of its text is kept.
 _START = (
     "import sys; sys.path.insert(0, {folder!r}); import runner; del sys.path[0]; "
-    "sys.exit(runner.main(sys.argv[1]))"
+    "runner.leave(runner.main(sys.argv[1]))"
 )
 _STOP_SECONDS = 10.0
 
