@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sysconfig
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from atoll._util.values import dataclass
 from atoll.boundary import Interface, module_file, registry_symbols, root_file
 from atoll.boundary.interface import HOST_ROOT
+from atoll.boundary.python import STABLE
 from atoll.build.boundaries import Scanned
 from atoll.build.request import BuildRequest
 from atoll.build.values import Output
@@ -101,7 +103,7 @@ def _python_parts(
 ) -> Iterable[Part]:
     tree = python_folder(request)
     init = (f"PyInit_{interface.segments[-1]}",)
-    module = f"{tree}/{module_file(interface)}"
+    module = f"{tree}/{module_file(interface, module_suffix())}"
     system = ("-lpthread", "-ldl")
     if _shape(request, target) is Shape.LINK:
         yield Part(target=name, kind="module", output=module, exports=init, args=(*args, *system))
@@ -116,6 +118,12 @@ def _python_parts(
             exports=(ROOT_SYMBOL,),
             args=args,
         )
+
+
+def module_suffix() -> str:
+    """Return how an extension module ends that this Python takes: its own where it is free-threaded."""
+    own = str(sysconfig.get_config_var("EXT_SUFFIX"))
+    return own if sysconfig.get_config_var("Py_GIL_DISABLED") else STABLE
 
 
 def _shape(request: BuildRequest, target: Target) -> Shape:

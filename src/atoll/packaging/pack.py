@@ -20,14 +20,13 @@ from atoll.packaging import combine
 from atoll.packaging.gate import lacking
 from atoll.packaging.measuring import report
 from atoll.packaging.metadata import Metadata
-from atoll.packaging.tag import Platform, check_asked, platform
+from atoll.packaging.tag import Platform, check_asked, platform, python_tag
 from atoll.packaging.values import Report
 from atoll.packaging.variants import MEMBER as VARIANT_MEMBER
 from atoll.packaging.variants import Labelled, check_label, document, labelled
 from atoll.packaging.wheel import Written, tree_files, wheel_name, write_wheel
 
 INDEX_LIMIT = 100 << 20  # what PyPI takes of one file unless asked
-PYTHON = "cp311"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,9 +237,7 @@ def _tag(files: Mapping[str, Path], found: Report, chosen: Platform) -> str:
     modules = [name for name in files if name.endswith(".so") and _exports(found, name)]
     if not modules:
         return f"py3-none-{chosen.tag}"
-    if all(name.endswith(".abi3.so") for name in modules):
-        return f"{PYTHON}-abi3-{chosen.tag}"
-    return f"{PYTHON}-{PYTHON}-{chosen.tag}"
+    return f"{python_tag(modules)}-{chosen.tag}"
 
 
 def _exports(found: Report, name: str) -> bool:

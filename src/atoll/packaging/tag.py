@@ -6,7 +6,10 @@ The table is that of `auditwheel` 6.8.2, held against it by tests/unit/packaging
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
 
 from atoll._util.values import dataclass
 from atoll.artifact import Fact
@@ -42,6 +45,9 @@ PROMISED = frozenset(
         "libutil.so.1",
     )
 )
+#: The tag of the limited API that generated modules use.
+STABLE = "cp311-abi3"
+_CPYTHON = re.compile(r"cpython-(3[0-9]+)([a-z]*)(?:-|$)")
 FAMILIES = ("glibc", "glibcxx", "cxxabi", "gcc")
 LEAST = 5
 
@@ -108,6 +114,32 @@ def _least(fact: Fact) -> int | None:
 
 def _symbol(fact: Fact) -> str:
     return fact.value if fact.name == "abi.symbol" else f"{fact.name[4:].upper()}_{fact.value}"
+
+
+def python_tag(modules: Iterable[str]) -> str:
+    """Return which Pythons load extension modules, by how they are called: ``cp311-abi3``, ``cp313-cp313t``.
+
+    A module that says no version is taken for one of the Python that runs.
+
+    Raises:
+        UsageError: Where no Python loads all of them.
+    """
+    tags = {name: _python_of(PurePosixPath(name).name) for name in modules}
+    own = {tag for tag in tags.values() if tag != STABLE}
+    if len(own) > 1:
+        each = tuple(f"{name} is for {tag}" for name, tag in tags.items())
+        raise UsageError(_refused("modules of several Pythons", each))
+    return next(iter(own), STABLE)
+
+
+def _python_of(name: str) -> str:
+    stem = name.removesuffix(".so").partition(".")[2]
+    if stem == "abi3":
+        return STABLE
+    found = _CPYTHON.match(stem)
+    major, minor = sys.version_info[:2]
+    version, flags = found.groups() if found else (f"{major}{minor}", getattr(sys, "abiflags", ""))
+    return f"cp{version}-cp{version}{flags}"
 
 
 def check_asked(asked: str, computed: Platform) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from atoll.artifact import Fact
 from atoll.errors import UsageError
-from atoll.packaging.tag import check_asked, platform
+from atoll.packaging.tag import check_asked, platform, python_tag
 
 
 def facts(**versions: str) -> list[tuple[str, Fact]]:
@@ -77,3 +79,33 @@ def test_objects_of_two_machines_are_refused() -> None:
     other = ("b.so", Fact(name="abi.machine", relation="=", value="aarch64"))
     with pytest.raises(UsageError, match="several machines"):
         platform([*facts(), other], frozenset())
+
+
+HERE = "cp{0}{1}-cp{0}{1}".format(*sys.version_info[:2])
+
+
+@pytest.mark.parametrize(
+    ("modules", "tag"),
+    [
+        (("m/k.abi3.so", "m/j.abi3.so"), "cp311-abi3"),
+        (("m/k.cpython-313t-x86_64-linux-gnu.so",), "cp313-cp313t"),
+        (("m/k.cpython-314t-aarch64-linux-gnu.so", "m/j.abi3.so"), "cp314-cp314t"),
+        (("m/k.cpython-312-x86_64-linux-gnu.so",), "cp312-cp312"),
+        (("m/k.cpython-312d-x86_64-linux-gnu.so",), "cp312-cp312d"),
+        (("m.abi3/k.so",), HERE),
+        (("m/k.so",), HERE),
+    ],
+)
+def test_the_python_follows_from_how_modules_are_called(modules: tuple[str, ...], tag: str) -> None:
+    assert python_tag(modules) == tag
+
+
+def test_modules_of_several_pythons_are_refused_with_each() -> None:
+    with pytest.raises(UsageError) as caught:
+        python_tag(("a.cpython-313t-x86_64-linux-gnu.so", "b.cpython-313-x86_64-linux-gnu.so", "c.abi3.so"))
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message) == ("ATL0463", "no platform tag: modules of several Pythons")
+    assert found.notes[:2] == (
+        "a.cpython-313t-x86_64-linux-gnu.so is for cp313-cp313t",
+        "b.cpython-313-x86_64-linux-gnu.so is for cp313-cp313",
+    )
