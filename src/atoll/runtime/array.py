@@ -270,9 +270,13 @@ class Array:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return DLPack's kind and number of its device: the host's for memory that has no address."""
-        numbers = getattr(self.device, "tensor_devices", ())
-        if self.device.memory == "own" and numbers:
-            return int(numbers[0]), self.device.info.index
+        if self.device.memory == "own":
+            from atoll.plugin import registry
+
+            info = self.device.info
+            numbers = getattr(registry().drivers.get(info.driver), "tensor_devices", ())
+            if numbers:
+                return int(numbers[0]), info.index
         return _HOST, 0
 
     def __dlpack__(

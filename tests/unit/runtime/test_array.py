@@ -163,6 +163,17 @@ def test_a_capsule_of_ours_keeps_its_memory_and_is_deleted_once(versioned: bool)
     assert dlpack._given == {}
 
 
+def test_memory_of_a_device_is_shown_by_the_number_that_its_driver_states(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from atoll.plugin import registry
+
+    x = ramp(4)
+    monkeypatch.setattr(x.device, "memory", "own")
+    monkeypatch.setattr(registry().drivers["cpu"], "tensor_devices", (2, 13), raising=False)
+    assert x.__dlpack_device__() == (2, 0)
+
+
 def test_what_nobody_refers_to_is_freed_by_the_next_allocation() -> None:
     device: Any = atoll.open("cpu")
     kept = ramp(8)
