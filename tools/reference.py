@@ -13,7 +13,7 @@ from atoll.diagnostics import codes
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tools import orders, targets
+from tools import intrinsics, orders, targets
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -57,6 +57,7 @@ PAGES = {
     "reference/codes.md": codes_page,
     "reference/cli.md": cli_page,
     "reference/memory-order.md": orders.page,
+    "reference/intrinsics.md": intrinsics.page,
     "reference/kernel-targets.md": targets.page,
     "decisions/README.md": decisions_page,
 }

@@ -54,8 +54,10 @@ def changes(item: Do, own: frozenset[str], private: frozenset[str]) -> frozenset
     """Return which memory an effect may change, as one work-item sees it.
 
     A store changes what it names. Whatever orders memory or waits may show what other work-items wrote: all
-    but a work-item's own arrays.
+    but a work-item's own arrays. Inline code that only reads changes nothing.
     """
+    if isinstance(item.node, n.Inline) and not item.node.writes:
+        return frozenset()
     if isinstance(item.node, n.Store):
         return frozenset((space(item.node.base, own),))
     return frozenset((*own, VIEWS)) - private

@@ -280,7 +280,7 @@ def items(block: Block) -> Iterator[Item]:
 def acts(item: Item) -> bool:
     """Tell whether an item has an effect that a load must not cross."""
     if isinstance(item, Do):
-        return True
+        return not isinstance(item.node, n.Inline) or item.node.writes
     if isinstance(item, Op):
         return item.right is None and not isinstance(item.node, (*PURE, n.Load, n.Logical))
     return any(acts(below) for block in inner(item) for below in block.items)
