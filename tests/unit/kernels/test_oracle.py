@@ -110,6 +110,16 @@ def test_barriers_make_a_reduction_right_in_every_schedule(seed: int) -> None:
     assert out.tolist() == [x[:64].sum(), x[64:].sum()]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_that_run_one_after_another_race_for_no_shared_memory(seed: int) -> None:
+    # Python gives the place of an array that is gone to the next group's.
+    text = "l = atoll.local_id(0)\nt = atoll.shared(f32, 4)\nt[l] = x[atoll.global_id(0)]\natoll.barrier()\n"
+    kernel = body(text + "out[atoll.global_id(0)] = t[3 - l]", PARAMS)
+    x, out = np.arange(256, dtype=np.float32), zeros(256)
+    kernel.python(256, block=4, seed=seed, races=True)(x, out)
+    assert out.tolist() == x.reshape(64, 4)[:, ::-1].ravel().tolist()
+
+
 def test_a_forgotten_barrier_is_a_race_with_both_lines() -> None:
     kernel = body(REDUCE.format("pass"), PARAMS)
     with pytest.raises(LaunchError) as caught:

@@ -126,8 +126,11 @@ class OracleArray:
         raise Fault("ATL0750", f"`{self.name}` cannot be written")
 
     def key(self, index: tuple[int, ...]) -> object:
-        """Return what identifies an element, whatever name it is reached by."""
-        return id(self), index
+        """Return what identifies an element, whatever name it is reached by.
+
+        The array itself is in it: the place of one that is gone is given to the next group's.
+        """
+        return self, index
 
     def place(self, index: Any) -> tuple[int, ...]:
         """Return an index as integers within the bounds; a literal may count from the end.
