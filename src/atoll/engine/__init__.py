@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from atoll.engine.anchors import SelfTest, require_exact, results, selftest
-    from atoll.engine.capability import Capability, capability
+    from atoll.engine.capabilities import Capability, capability
     from atoll.engine.primitives import (
         binary,
         broadcast,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _LATE = {
     **dict.fromkeys(("SelfTest", "require_exact", "results", "selftest"), "anchors"),
-    **dict.fromkeys(("Capability", "capability"), "capability"),
+    **dict.fromkeys(("Capability", "capability"), "capabilities"),
     **dict.fromkeys(("Decision", "FallbackWarning", "Tier", "decisions"), "select"),
     **dict.fromkeys(("matmul_q", "matmul_q_backward"), "quantised"),
     **dict.fromkeys(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from atoll.engine import shapes
-from atoll.engine.capability import capability, library
+from atoll.engine.capabilities import capability, library
 from atoll.engine.kernels import pointwise, products
 from atoll.engine.kernels import rows as by_row
 from atoll.engine.select import Product, Tier, decide_product, note

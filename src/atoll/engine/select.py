@@ -17,7 +17,7 @@ from collections import deque
 from dataclasses import dataclass
 from enum import StrEnum
 
-from atoll.engine.capability import Capability
+from atoll.engine.capabilities import Capability
 
 
 class Tier(StrEnum):

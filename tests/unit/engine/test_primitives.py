@@ -12,7 +12,7 @@ import pytest
 import atoll
 from atoll import engine
 from atoll.engine import quantised
-from atoll.engine.capability import Capability
+from atoll.engine.capabilities import Capability
 from atoll.engine.select import Product, Tier, decide_product, parts_of
 from atoll.runtime.array import Array
 
@@ -74,10 +74,10 @@ class _Library:
 
 
 def test_the_device_tier_calls_the_library_of_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    from atoll.engine import capability
+    from atoll.engine import capabilities
 
     library = _Library()
-    monkeypatch.setattr(capability, "library", lambda _: library)
+    monkeypatch.setattr(capabilities, "library", lambda _: library)
     monkeypatch.setattr("atoll.engine.primitives.library", lambda _: library)
     monkeypatch.setattr("atoll.engine.primitives.capability", lambda _: Capability("cpu:0", library=True))
     found = engine.matmul(on(X), on(X.T), tier="device")
