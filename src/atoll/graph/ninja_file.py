@@ -20,7 +20,7 @@ COMMAND = 'exec "$$ATOLL_GRAPH_PYTHON" -I -S -X utf8 -c "$$ATOLL_GRAPH_START" $d
 
 _HEAD = f"""\
 # Written by atoll; edits are lost.
-ninja_required_version = 1.11
+ninja_required_version = 1.13
 builddir = {{state}}
 include {{state}}/pools.ninja
 include {{state}}/forced.ninja

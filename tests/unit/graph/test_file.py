@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,15 @@ from atoll.graph.pools import plan
 from atoll.graph.state import specs_text
 from unit.graph.graphs import copy, out
 
+ROOT = Path(__file__).parents[3]
 FOLDER = str(Path(runner.__file__).parent)
+
+
+def test_the_graph_asks_for_the_executor_that_is_installed_with_atoll() -> None:
+    # 1.11 reads no `"`, `?` or `&` in a depfile: what includes such a file ran in every build (measured).
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (floor,) = [item.partition(">=")[2] for item in project["dependencies"] if item.startswith("ninja")]
+    assert f"ninja_required_version = {floor}\n" in graph_text(Graph(actions=(copy("a", out("b")),)), "s")
 
 
 def test_equal_graphs_give_equal_bytes_in_any_order() -> None:
