@@ -21,7 +21,7 @@ BACKENDS = ("cpu", "vulkan", "opencl")
 
 
 @kernel
-def add(x: view[f32], y: view[f32], out: view[f32]):
+def add(x: view[f32], y: view[f32], out: view[f32]) -> None:
     i = atoll.global_id(0)
     if i < out.size:
         out[i] = x[i] + y[i]

@@ -1,9 +1,10 @@
-"""`atoll device`: which devices do the installed drivers reach, and what do they say of themselves?"""
+"""`atoll device`: which devices do drivers reach, what do they say of themselves, and is it so?"""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,13 +13,14 @@ from atoll.cli._answer import answering
 
 if TYPE_CHECKING:
     from atoll.diagnostics import Diagnostic
+    from atoll.engine.anchors import Result
     from atoll.plugin import DeviceInfo
     from atoll.runtime import DriverStatus
 
 
 @click.group(name="device")
 def command() -> None:
-    """List and describe the devices that drivers reach."""
+    """List, describe, test and time the devices that drivers reach."""
 
 
 @command.command(name="list")
@@ -76,6 +78,91 @@ def info(name: str | None, device: str | None, as_data: bool) -> None:
     facts: dict[str, str] = row.pop("facts")
     for fact, value in {**row, **facts, **limits}.items():
         click.echo(f"{fact.replace('_', ' '):16} {_shown(value)}")
+
+
+_DEVICE = click.option(
+    "--device", metavar="NAME", help="A driver, driver:index, or a part of a name; else the default."
+)
+_JSON = click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
+
+
+@command.command(name="selftest")
+@_DEVICE
+@_JSON
+def selftest(device: str | None, as_data: bool) -> None:
+    """Compare what a device computes with NumPy, and say in which tier of exactness it is."""
+    from atoll import runtime
+
+    with answering(as_data) as answer, runtime.open(device) as opened:
+        from atoll.engine import selftest as test
+
+        found = test(opened)
+        answer |= {"device": _row(opened.info), "tier": str(found.tier), "results": _results(found.results)}
+    if not as_data:
+        click.echo(str(found))
+
+
+@command.command(name="hash")
+@_DEVICE
+@_JSON
+def hash_(device: str | None, as_data: bool) -> None:
+    """Print a hash of the bytes of each anchor; exit 1 where one is not NumPy's."""
+    from atoll import runtime
+
+    with answering(as_data) as answer, runtime.open(device) as opened:
+        from atoll.engine import results
+
+        found = results(opened)
+        answer |= {"device": _row(opened.info), "results": _results(found)}
+    if not as_data:
+        for item in found:
+            click.echo(
+                f"{item.found} {item.name}{'' if item.is_equal else '  (NumPy: ' + item.expected + ')'}"
+            )
+        click.echo(opened.name, err=True)
+    sys.exit(0 if all(item.is_equal for item in found) else 1)
+
+
+@command.command(name="bench")
+@_DEVICE
+@_JSON
+def bench(device: str | None, as_data: bool) -> None:
+    """Time launches, graphs and copies on a device: medians, of this machine at this moment."""
+    from atoll import runtime
+
+    with answering(as_data) as answer, runtime.open(device) as opened:
+        from atoll.engine.bench import figures
+
+        found = figures(opened)
+        rows = [{"name": item.name, "value": item.value, "unit": item.unit} for item in found]
+        answer |= {"device": _row(opened.info), "figures": rows}
+    if not as_data:
+        for item in found:
+            click.echo(str(item))
+        click.echo(opened.name, err=True)
+
+
+@command.command(name="trace")
+@_DEVICE
+@_JSON
+@click.option("--out", metavar="FILE", default="trace.json", show_default=True, help="What is written.")
+def trace(device: str | None, as_data: bool, out: str) -> None:
+    """Write what the self-test runs on a device, for Perfetto or chrome://tracing."""
+    from atoll import runtime
+
+    with answering(as_data) as answer, runtime.open(device) as opened:
+        from atoll.engine import results
+
+        with runtime.trace(out) as made:
+            results(opened)
+        counts = {"file": out, "spans": len(made.spans)}
+        answer |= {"device": _row(opened.info), **counts}
+    if not as_data:
+        click.echo(f"{out}: {counts['spans']} spans of {opened.name}")
+
+
+def _results(found: Sequence[Result]) -> list[dict[str, Any]]:
+    return [{"name": item.name, "hash": item.found, "same": item.is_equal} for item in found]
 
 
 def _shown(value: object) -> str:
