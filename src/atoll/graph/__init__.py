@@ -9,6 +9,7 @@ from atoll.graph.action import Action, Role
 from atoll.graph.event import Event, Result
 from atoll.graph.executor import execute, is_busy
 from atoll.graph.graph import Graph, check
+from atoll.graph.program import ninja_program
 from atoll.graph.story import EdgeStory, FileStory, build_folders, edges, explain
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "execute",
     "explain",
     "is_busy",
+    "ninja_program",
 ]

@@ -29,6 +29,7 @@ from atoll.graph.event import Event, Result
 from atoll.graph.failure import failures
 from atoll.graph.graph import Graph, check
 from atoll.graph.ninja_file import pools_text
+from atoll.graph.program import ninja_program
 from atoll.graph.state import FOLDER, State, command, lay_out, reasons
 
 RUNNING = "running"
@@ -216,8 +217,6 @@ class _Run:
             raise BuildError(*self._faults(code))
 
     def _start(self, jobs: int, lifeline: int) -> subprocess.Popen[str]:
-        from ninja import BIN_DIR
-
         environment = {
             "PATH": "/usr/bin:/bin",
             "LC_ALL": "C.UTF-8",
@@ -228,7 +227,7 @@ class _Run:
             "ATOLL_GRAPH_LIFELINE": str(lifeline),
             "ATOLL_GRAPH_HELD": str(self.held),
         }
-        program = str(Path(BIN_DIR) / "ninja")
+        program = str(ninja_program())
         arguments = [program, "-f", f"{self.state.relative}/build.ninja", "-k", "0", "-j", str(jobs)]
         return subprocess.Popen(
             arguments,

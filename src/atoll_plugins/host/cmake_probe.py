@@ -19,6 +19,7 @@ from typing import Any
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaneError
+from atoll.graph import ninja_program
 from atoll.plugin import FoundPackage, LaneRequest
 from atoll.plugin.tools import ask, find_program, fingerprint, write_atomic
 from atoll_plugins.formats.host_compilers import Compiler
@@ -140,10 +141,8 @@ def _probe(request: LaneRequest, compiler: Compiler, cmake: Path, name: str) -> 
 
 
 def _command(cmake: Path, compiler: Compiler, source: Path, build: Path) -> tuple[str, ...]:
-    from ninja import BIN_DIR
-
     settings = {
-        "CMAKE_MAKE_PROGRAM": f"{BIN_DIR}/ninja",
+        "CMAKE_MAKE_PROGRAM": str(ninja_program()),
         "CMAKE_CXX_COMPILER": str(compiler.cxx),
         "CMAKE_C_COMPILER": str(compiler.cc),
         "CMAKE_BUILD_TYPE": "Release",
