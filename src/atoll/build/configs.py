@@ -13,6 +13,19 @@ from atoll._util.values import dataclass
 from atoll.plugin import FoundPackage
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A shared library that an archive needs and that its prefix does not hold.
+
+    Attributes:
+        file: Its file name, which the loader asks for too.
+        requirement: The distribution that brings it (PEP 508); empty where none is known.
+    """
+
+    file: str
+    requirement: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
     """What the description of one library says.
@@ -25,6 +38,7 @@ class Needs:
         headers: Whether the prefix has headers of it.
         words: What linking an archive needs, in the linker's spelling.
         brought: Archives beside it in ``lib``.
+        shared: Shared libraries that words name and that lie elsewhere on every machine.
         packages: The libraries of the machine that it names.
         uses: The libraries of the same prefix that it names.
         runtime: The C++ library, as the linker names it; empty for C alone.
@@ -39,6 +53,7 @@ class Needs:
     headers: bool = False
     words: tuple[str, ...] = ()
     brought: tuple[str, ...] = ()
+    shared: tuple[Shared, ...] = ()
     packages: tuple[FoundPackage, ...] = ()
     uses: tuple[str, ...] = ()
     runtime: str = ""
@@ -71,6 +86,7 @@ def cmake_config(needs: Needs) -> str:
     """Return ``NAMEConfig.cmake``, which defines the imported target ``NAME::NAME``."""
     found = dict(_dependencies(needs)) if needs.kind == "static" else {}
     linked = [*found.values(), *(_cmake_word(needs, word) for word in needs.words)]
+    searched = needs.shared if needs.kind == "static" else ()
     linked = [*(f"{name}::{name}" for name in needs.uses), *linked] if needs.kind == "static" else []
     own = _own(needs)
     lines = [
@@ -79,6 +95,7 @@ def cmake_config(needs: Needs) -> str:
         *(("include(CMakeFindDependencyMacro)",) if found or linked else ()),
         *found,
         *(_sibling(own, name) for name in (needs.uses if linked else ())),
+        *(_searched(needs, item) for item in searched),
         f"if(NOT TARGET {needs.name}::{needs.name})",
         f"  add_library({needs.name}::{needs.name} {needs.kind.upper()} IMPORTED)",
         f"  set_target_properties({needs.name}::{needs.name} PROPERTIES",
@@ -103,7 +120,31 @@ def _sibling(own: str, name: str) -> str:
     return f'find_dependency({name} PATHS "${{{own}}}/lib/cmake/{name}" NO_DEFAULT_PATH)'
 
 
+def _searched(needs: Needs, item: Shared) -> str:
+    """Return how CMake finds a shared library of each machine, and what it says where there is none."""
+    known, file = _place(needs, item), item.file
+    lacks = f"{needs.name} needs {file}{_brought_by(item)}; name its folder in CMAKE_LIBRARY_PATH"
+    return f"""\
+find_library({known} NAMES "{file}")
+if(NOT {known})
+  set({needs.name}_FOUND FALSE)
+  set({needs.name}_NOT_FOUND_MESSAGE "{lacks}")
+  return()
+endif()"""
+
+
+def _brought_by(item: Shared) -> str:
+    return f", which the Python distribution `{item.requirement}` brings" if item.requirement else ""
+
+
+def _place(needs: Needs, item: Shared) -> str:
+    return f"{_own(needs)}_{re.sub(r'[^A-Za-z0-9]', '_', item.file)}"
+
+
 def _cmake_word(needs: Needs, word: str) -> str:
+    for item in needs.shared:
+        if word == f"-l:{item.file}":
+            return f"${{{_place(needs, item)}}}"
     file = f"lib{word[2:]}.a"
     place = f"${{{_own(needs)}}}/lib/{file}" if word.startswith("-l") and file in needs.brought else word
     return place.replace("\\", "\\\\").replace('"', '\\"').replace(";", "\\;")
@@ -141,6 +182,10 @@ def pkg_config(needs: Needs) -> str:
         f"Version: {needs.version}",
         *((f"Requires{'' if needs.kind == 'static' else '.private'}: {required}",) if required else ()),
         *(("Cflags: -I${includedir}",) if needs.headers else ()),
+        *(
+            f"# {item.file}{_brought_by(item)}: its folder is its user's to name (-L)."
+            for item in (needs.shared if needs.kind == "static" else ())
+        ),
         f"Libs: {' '.join(libs if needs.kind == 'static' else libs[:2])}",
     ]
     return "\n".join(lines) + "\n"

@@ -17,13 +17,13 @@ from pathlib import Path, PurePosixPath
 
 from atoll._util.spelling import this_python
 from atoll._util.values import dataclass
-from atoll.build.configs import Needs, cmake_config, cmake_version, pkg_config
+from atoll.build.configs import Needs, Shared, cmake_config, cmake_version, pkg_config
 from atoll.build.parts import Part
 from atoll.build.request import BuildRequest
 from atoll.graph import Action, Role
 from atoll.manifest import Target, glob
 from atoll.manifest.merge import DATA_TARGET
-from atoll.plugin import FoundPackage
+from atoll.plugin import FoundPackage, RuntimeFolder
 
 EMBEDDED = "embedded-files"
 _COPY = str(Path(__file__).resolve().with_name("copying.py"))
@@ -42,6 +42,7 @@ class Library:
         packages: The libraries of the machine that it names.
         uses: The libraries of the project that it names.
         runtime: The C++ library its objects need, as the linker names it; empty for C alone.
+        folders: Where what its objects need at run time lies on this machine.
     """
 
     part: Part
@@ -52,6 +53,7 @@ class Library:
     packages: tuple[FoundPackage, ...] = ()
     uses: tuple[str, ...] = ()
     runtime: str = ""
+    folders: tuple[RuntimeFolder, ...] = ()
 
 
 def install_folder(request: BuildRequest) -> str:
@@ -75,6 +77,7 @@ def install(request: BuildRequest, library: Library) -> tuple[dict[str, str], li
         headers=bool(headers),
         words=words,
         brought=tuple(brought),
+        shared=tuple(_shared(words, library.folders)),
         packages=library.packages,
         uses=tuple(exported(used, package) for used in library.uses),
         runtime=library.runtime if library.part.kind == "static" else "",
@@ -166,6 +169,17 @@ def _moved(words: Iterable[str]) -> tuple[tuple[str, ...], dict[str, str]]:
             brought[found[1]] = word
             kept[index] = f"-l{found[2]}"
     return tuple(kept), brought
+
+
+def _shared(words: Iterable[str], folders: Iterable[RuntimeFolder]) -> Iterator[Shared]:
+    """Give the libraries that words name by file and that a lane's runtime folder holds."""
+    listed = tuple(folders)
+    for word in words:
+        file = word.removeprefix("-l:")
+        holding = (folder for folder in listed if Path(folder.path, file).is_file())
+        found = next(holding, None) if word != file else None
+        if found is not None:
+            yield Shared(file, found.requirement)
 
 
 def _holds(folder: str, name: str) -> bool:

@@ -97,6 +97,7 @@ def _library(work: Work, part: Part) -> Library:
         packages=work.lanes.packages.get(part.target, ()),
         uses=linked_targets(work.request.manifest).get(part.target, ()),
         runtime="" if plain else tools.cxx_library.partition(" ")[0].removeprefix("lib"),
+        folders=tuple(dict.fromkeys(_runtime(work, objects))),
     )
 
 

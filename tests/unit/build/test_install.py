@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +14,7 @@ from atoll.build.configs import Needs, cmake_config, cmake_version, pkg_config, 
 from atoll.build.install import Library, install
 from atoll.build.parts import Part
 from atoll.manifest import Source, Target, TargetKind
-from atoll.plugin import FoundPackage
+from atoll.plugin import FoundPackage, RuntimeFolder
 from unit.plugins.lane_project import write
 
 
@@ -67,6 +69,69 @@ def test_a_shared_library_elsewhere_stays_there(tmp_path: Path) -> None:
     texts, places = laid_out(tmp_path, library(words=(f"-L{tmp_path}/else", "-lother")))
     assert "lib/libother.a" not in places
     assert f"-L{tmp_path}/else -lother" in texts["lib/pkgconfig/one.pc"]
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> tuple[Path, Path]:
+    """Return a prefix whose archive needs a shared library, and the folder of this machine that has it."""
+    store, made = tmp_path / "store", tmp_path / "made"
+    write(store, {"device.c": "int device(void) { return 7; }\n"})
+    write(made, {"one.c": "int device(void);\nint one(void) { return device() + 1; }\n"})
+    said("gcc", "-shared", "-Wl,-soname,libdevice.so.3", "device.c", "-o", "libdevice.so.3", where=store)
+    said("gcc", "-c", "one.c", "-o", "one.o", where=made)
+    (made / "lib").mkdir()
+    said("ar", "rcs", "lib/libone.a", "one.o", where=made)
+    folder = RuntimeFolder(path=str(store), requirement="device-runtime>=3.1,<4", inside="device/lib")
+    wanted = library(words=(f"-L{store}", "-l:libdevice.so.3"), folders=(folder,))
+    texts, places = laid_out(tmp_path, wanted)
+    assert not any("libdevice" in place for place in places)
+    assert str(tmp_path) not in "".join(texts.values())
+    return write(made, texts), store
+
+
+def said(*command: str, where: Path, **more: str) -> str:
+    """Run a command on a bare PATH and return all that it printed; what fails, fails the test."""
+    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", **more}
+    done = subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 or "cmake" in command[0], done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_an_archive_says_which_shared_library_it_needs_and_what_brings_it(
+    shared: tuple[Path, Path], tmp_path: Path
+) -> None:
+    if shutil.which("cmake", path="/usr/bin:/bin") is None:
+        pytest.skip("cmake")
+    prefix, store = shared
+    project = "project(u C)\nfind_package(one REQUIRED)\nadd_executable(u u.c)\n"
+    project += "target_link_libraries(u one::one)\n"
+    files = {"u.c": "int one(void);\nint main(void) { return one() - 8; }\n"}
+    files["CMakeLists.txt"] = f"cmake_minimum_required(VERSION 3.20)\n{project}"
+    user = write(tmp_path / "user", files)
+    configure = ("cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    refused = " ".join(said(*configure, where=user).split())
+    assert "one needs libdevice.so.3, which the Python distribution `device-runtime>=3.1,<4`" in refused
+    assert "brings; name its folder in CMAKE_LIBRARY_PATH" in refused
+    found = said(*configure, f"-DCMAKE_LIBRARY_PATH={store}", where=user)
+    assert "Generating done" in found
+    said("cmake", "--build", "build", where=user)
+    said("build/u", where=user)
+
+
+def test_pkg_config_names_a_shared_library_and_what_brings_it(
+    shared: tuple[Path, Path], tmp_path: Path
+) -> None:
+    prefix, store = shared
+    text = (prefix / "lib/pkgconfig/one.pc").read_text(encoding="utf-8")
+    assert (
+        "# libdevice.so.3, which the Python distribution `device-runtime>=3.1,<4` brings: its folder" in text
+    )
+    if shutil.which("pkg-config", path="/usr/bin:/bin") is None:
+        pytest.skip("pkg-config")
+    write(tmp_path, {"u.c": "int one(void);\nint main(void) { return one() - 8; }\n"})
+    words = said("pkg-config", "--libs", "one", where=tmp_path, PKG_CONFIG_PATH=f"{prefix}/lib/pkgconfig")
+    said("gcc", "u.c", f"-L{store}", *words.split(), "-o", "u", where=tmp_path)
+    said("./u", where=tmp_path, LD_LIBRARY_PATH=str(store))
 
 
 def test_headers_lie_as_they_are_included(tmp_path: Path) -> None:
