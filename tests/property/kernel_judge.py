@@ -16,6 +16,8 @@ import numpy as np
 from atoll.errors import AtollError, CompileError
 from atoll.ir.interpret import ViewArgument, interpret
 from atoll.ir.passes import optimise
+from atoll.ir.subgroups import emulated
+from atoll.ir.walk import has_subgroups
 from atoll.kernels.definition import KernelFunction
 from atoll.plugin import DriverDevice, Emitter, registry
 from atoll.testing.emitters import answers_are_right
@@ -78,6 +80,23 @@ def opened(device: str) -> DriverDevice | None:
     return driver.open(0) if driver.devices() else None
 
 
+_widths: dict[str, int] = {}
+
+
+def width_on(device: DriverDevice) -> int:
+    """Return how many work-items a sub-group of a device has."""
+    known = _widths.get(device.info.name)
+    if known is not None:
+        return known
+    found = kernel_from(
+        f"@kernel(block={ITEMS})\ndef k(out: view[i32]):\n    i = atoll.global_id(0)\n"
+        "    out[i] = atoll.subgroup_size()\n"
+    )
+    out = np.zeros(ITEMS, np.int32)
+    found.over(ITEMS, device=device)(out)
+    return _widths.setdefault(device.info.name, int(out[0]))
+
+
 def judge(source: str, seed: int, device: DriverDevice, *, races: bool = False) -> Verdict:
     """Compare a device with the oracle; the interpreter also without the passes.
 
@@ -90,7 +109,8 @@ def judge(source: str, seed: int, device: DriverDevice, *, races: bool = False) 
         return Verdict(refused=str(error))
     given = arguments(seed)
     expected = copies(given)
-    found.python(ITEMS, seed=seed, races=races)(*expected)
+    subgroup = width_on(device) if has_subgroups(found.compiled().kernel) else 0
+    found.python(ITEMS, seed=seed, races=races, subgroup=subgroup)(*expected)
     try:
         mine = copies(given)
         found.over(ITEMS, device=device)(*mine)
@@ -122,7 +142,9 @@ def judge_kir(
 
 def _plainly(found: KernelFunction, given: tuple[Any, ...]) -> tuple[Any, ...]:
     views = {name: ViewArgument(array, array.shape, (1,)) for name, array in zip(NAMES, given, strict=True)}
-    interpret(found.compiled().kernel, views, (1, 1, 1), (ITEMS, 1, 1))
+    kernel = found.compiled().kernel
+    kernel = emulated(kernel, (ITEMS, 1, 1)) if has_subgroups(kernel) else kernel
+    interpret(kernel, views, (1, 1, 1), (ITEMS, 1, 1))
     return given
 
 

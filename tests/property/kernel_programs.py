@@ -50,6 +50,10 @@ class Program:
     #: Whether work-items exchange values through `tile`, and whether they count in `c`.
     waits: bool = False
     counts: bool = False
+    #: Whether it has vectors (`va`, `vb`, `ball`), pointers, sub-groups.
+    vectors: bool = False
+    pointers: bool = False
+    lanes: bool = False
     types: tuple[str, ...] = TYPES
 
     def put(self, depth: int, line: str) -> None:
@@ -85,6 +89,12 @@ class Program:
             options += [f"own[(i + {self.random.randrange(9)}) % 4]", "pair.a"]
         if self.arrays and kind == "f32":
             options.append("pair.b")
+        if self.vectors and kind in ("i32", "f32"):
+            options += self.components(kind)
+        if self.pointers and kind == "i32":
+            options.append(f"walked(x, (i * {self.random.randrange(9)}) % 32)")
+        if self.lanes and kind == "i32":
+            options += ["atoll.lane_id()", "atoll.subgroup_id()", "atoll.subgroup_size()"]
         return self.random.choice(options + known * 2)
 
     def index(self) -> str:
@@ -153,12 +163,22 @@ class Program:
         for _ in range(self.random.randrange(1, 4)):
             self.statement(depth, budget)
 
+    def special(self, depth: int) -> bool:
+        """Write a statement of what only some programs have; tell whether it did."""
+        kinds = [(self.arrays, 6, self.change), (self.counts, 7, self.count)]
+        kinds += [(self.vectors, 5, self.vector), (self.pointers, 8, self.poke)]
+        for has, often, write in kinds:
+            if has and self.random.randrange(often) == 0:
+                write(depth)
+                return True
+        return False
+
+    def poke(self, depth: int) -> None:
+        """Change one's own element through a pointer."""
+        self.put(depth, f"poked(oi, i, {self.expression('i32', 2)})")
+
     def statement(self, depth: int, budget: int) -> None:
-        if self.arrays and self.random.randrange(6) == 0:
-            self.change(depth)
-            return
-        if self.counts and self.random.randrange(7) == 0:
-            self.count(depth)
+        if self.special(depth):
             return
         kind = self.random.randrange(9 if budget > 0 else 5)
         if kind <= 1:
@@ -215,6 +235,52 @@ class Program:
         self.exchange(depth + 1)
         self.statement(depth + 1, 1)
         self.locals = before
+
+    def components(self, kind: str) -> list[str]:
+        """Return leaves that are components of a vector, alone, in a struct or in a view."""
+        at = self.random.randrange(3)
+        if kind == "f32":
+            return [f"va.{'xyz'[at]}", f"va[{at - 3}]", f"ball.at[{at}]", "ball.at.y", "dot(va, ball.at)"]
+        return [f"vb[{at}]", "vb.w", "ball.n"]
+
+    def vector(self, depth: int) -> None:
+        """Change a vector as a whole."""
+        a, b = self.expression("f32", 2), self.expression("f32", 1)
+        n, m = self.expression("i32", 2), self.expression("i32", 1)
+        self.put(
+            depth,
+            self.pick(
+                f"va = va {self.pick('+', '-', '*')} {a}",
+                f"va = {a} * ball.at + va",
+                f"va = vec[f32, 3]({a}, va.x, {b})",
+                "va = -va",
+                f"va {self.pick('+', '-', '*')}= ball.at",
+                "va, ball = ball.at, Ball(va, ball.n)",
+                f"vb = vb {self.pick('+', '*', '^', '&', '|')} {n}",
+                f"vb {self.pick('//', '%')}= ({m} | 1)",
+                f"vb = ~vb >> ({m} & 7)",
+                f"vb = spun(vb, {n})",
+                f"ball = Ball(va, {n})",
+                f"ball = Ball(n={m}, at=ball.at * va)",
+            ),
+        )
+
+    def together(self, depth: int) -> None:
+        """Let the sub-group compute something."""
+        name, kind = self.new(), self.pick("i32", "u32", "i64")
+        value = self.expression(kind, 2)
+        reduced = self.pick("add", "min", "max", "and", "or", "xor", "inclusive_add", "exclusive_add")
+        lane = f"({self.expression('i32', 1)}) % atoll.subgroup_size()"
+        text = self.pick(
+            f"atoll.subgroup_{reduced}({value})",
+            f"atoll.subgroup_{reduced}({value})",
+            f"atoll.subgroup_broadcast({value})",
+            f"atoll.shuffle({value}, {lane})",
+            f"atoll.shuffle_xor({value}, atoll.subgroup_size() - 1)",
+            f"{kind}(1) if atoll.subgroup_{self.pick('all', 'any')}({self.condition(1)}) else {kind}(2)",
+        )
+        self.put(depth, f"{name} = {text}")
+        self.locals[name] = kind
 
     def assign(self, depth: int) -> None:
         kind = self.pick(*self.types)
@@ -316,6 +382,46 @@ def turned(pair: Pair, n: i32) -> Pair:
         return Pair(n, -pair.b)
     return pair
 """
+#: Vectors, alone and in a struct; pointers, read and written.
+VECTORS = """
+@struct
+class Ball:
+    at: vec[f32, 3]
+    n: i32
+
+@device
+def dot(a: vec[f32, 3], b: vec[f32, 3]) -> f32:
+    p = a * b
+    return p.x + p.y + p.z
+
+@device
+def spun(v: vec[i32, 4], n: i32) -> vec[i32, 4]:
+    if n > v.x:
+        return vec[i32, 4](v.w, v.x, v.y, n)
+    return v - n
+"""
+POINTERS = """
+@device
+def walked(p: ptr[i32], n: i32) -> i32:
+    q = p + n
+    s = q[1]
+    for k in range(3):
+        q += 2
+        s = s * 3 + q[0] - (q - 1)[k]
+    return s
+
+@device
+def poked(p: ptr[i32], n: i32, value: i32):
+    q = p + n
+    q[0] ^= value
+    if value > 5:
+        (q + 1)[-1] += 1
+"""
+VECTOR_BEGIN = """\
+    va = vec[f32, 3](f[i], 1.5, -0.25)
+    vb = vec[i32, 4](i, x[i], 7, -3)
+    ball = Ball(va * 0.5, i)
+"""
 BEGIN = "    own = fixed[i32, 4](i, 1, -7, 2147483647)\n    pair = Pair(i, 0.5)\n"
 
 
@@ -332,18 +438,28 @@ def helper(chance: random.Random, kind: str) -> str:
     return "\n".join([*lines, f"    return {second}\n"])
 
 
-def program(seed: int, *, arrays: bool = False) -> str:
-    """Return the text of a module with the kernel `k` and the device functions it calls."""
+def program(seed: int, *, arrays: bool = False, more: bool = False) -> str:
+    """Return the text of a module with the kernel `k` and the device functions it calls.
+
+    Args:
+        seed: Which program.
+        arrays: Whether it has an array of each work-item, and a struct.
+        more: Whether it may have vectors, pointers and sub-groups.
+    """
     chance = random.Random(seed)
     types = (*TYPES, *chance.sample(MORE, chance.randrange(4)))
     parts = [helper(chance, kind) for kind in types]
     made = Program(chance, arrays=arrays, types=types)
     made.waits, made.counts = chance.random() < 0.4, chance.random() < 0.5
+    if more:
+        made.vectors, made.pointers, made.lanes = (chance.random() < 0.6 for _ in range(3))
     begin = "    l = atoll.local_id(0)\n    tile = atoll.shared(i32, 64)\n" if made.waits else ""
     made.block(1, 3)
     for _ in range(3):
         if made.waits:
             made.exchanges(1)
+        if made.lanes:
+            made.together(1)
         made.statement(1, 3)
     for kind in TYPES:
         made.put(1, f"{OUTPUTS[kind]}[i] = {made.expression(kind, 2)}")
@@ -353,6 +469,13 @@ def program(seed: int, *, arrays: bool = False) -> str:
     if arrays:
         parts.append(STRUCT)
         begin += BEGIN
+    if made.vectors:
+        parts.append(VECTORS)
+        begin += VECTOR_BEGIN
+        made.put(1, "of[i] = of[i] + (va.x + va.y * va.z)")
+        made.put(1, "oi[i] = oi[i] ^ (vb.x + vb.y + vb.z + vb.w + ball.n)")
+    if made.pointers:
+        parts.append(POINTERS)
     body = begin + "\n".join(made.lines)
-    head = "@kernel(block=64)" if made.waits else "@kernel"
+    head = "@kernel(block=64)" if made.waits or made.lanes else "@kernel"
     return "\n".join(parts) + f"\n{head}\ndef k({PARAMS}):\n    i = atoll.global_id(0)\n{body}\n"

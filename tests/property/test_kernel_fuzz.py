@@ -72,7 +72,7 @@ def test_random_kernels_agree_with_the_oracle_bit_for_bit(
     print(f"{name}: {len(chosen)} programs from seed {chosen[0]}")
     refused, hung = 0, []
     for seed in chosen:
-        source = program(seed, arrays=bool(seed % 2))
+        source = program(seed, arrays=bool(seed % 2), more=seed % 3 > 0)
         verdict = court.judge(source, seed)
         if verdict.refused:
             # Depth alone may refuse a program; anything else is a fault of the front end.
