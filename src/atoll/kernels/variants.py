@@ -70,6 +70,10 @@ def module_for(compiled: Compiled, known: Promises) -> tuple[Module, bool]:
 
     whole = unroll(compiled.optimised)
     wide = widen(whole, compiled.kernel.name) if known.fours else None
+    if wide is None and known.plain:
+        from atoll.ir.rows import rows
+
+        whole = rows(whole)
     return (whole, False) if wide is None else (wide, True)
 
 

@@ -419,10 +419,17 @@ class Function(Lowering[str]):
         four = [item for item in block[at : at + LANES] if isinstance(item, nodes.Store)]
         if len(four) < LANES or not self._are_neighbours(four):
             return False
+        if any(self._may_see(item.value, four[0].base) for item in four[1:]):
+            return False
         space, element, place = self._address(four[0].base, four[0].indices)
         values = [self.held(wide(element), self.expression(item.value)) for item in four]
         self.out.line(f"st.{space}.v4.{stored(element)} [{place}], {{{', '.join(values)}}}")
         return True
+
+    def _may_see(self, value: nodes.Expr, base: str) -> bool:
+        """Tell whether a value may be read from what a store to a view has just written."""
+        loads = {part.base for part in expressions(value) if isinstance(part, nodes.Load)} - self.own.keys()
+        return base in loads or (bool(loads) and not self.job.target.apart)
 
     def _are_neighbours(self, found: Sequence[nodes.Expr | nodes.Store]) -> bool:
         """Tell whether accesses are to the elements of the four work-items of one, side by side."""

@@ -100,3 +100,27 @@ def test_ptxas_takes_the_test_kernels(
         file.write_text(code(kernels[name], arch=arch))
         accepted([ptxas, f"-arch={arch}", "-o", str(tmp_path / "out.cubin"), str(file)])
     tell(f"{len(chosen)} of {len(kernels)} kernels for {arch}")
+
+
+def test_stores_stay_apart_where_a_later_value_may_be_read_from_an_earlier_one() -> None:
+    body = "out[i, 0] = x[i]\n    out[i, 1] = out[i, 0] + 1.0\n    out[i, 2] = x[i]\n    out[i, 3] = 2.0"
+    text = code(kernel(body, "x: view[f32], out: view[f32, 2]"), Promises(True, True))
+    assert "v4" not in text
+    places = [line.split()[0] for line in text.splitlines() if "global" in line and "param" not in line]
+    assert places.index("st.global.f32") < places.index("ld.global.f32")
+    body = "out[i, 0] = 1.0\n    out[i, 1] = x[i]\n    out[i, 2] = 2.0\n    out[i, 3] = 3.0"
+    assert "v4" in code(kernel(body, "x: view[f32], out: view[f32, 2]"), Promises(True, True))
+    assert "v4" not in code(kernel(body, "x: view[f32], out: view[f32, 2]"), Promises(True))
+
+
+@pytest.mark.parametrize("line", ["out[i] = x[i]", "out[i] = x[i] * x[i].w + 1.0", "out[i] += x[i]"])
+@pytest.mark.parametrize("element", ["f32", "i32", "u32"])
+def test_a_vector_of_four_is_one_load_and_one_store(line: str, element: str) -> None:
+    if element != "f32":
+        line = line.replace("1.0", "1")
+    params = f"x: view[vec[{element}, 4]], out: view[vec[{element}, 4]]"
+    text = code(kernel(line, params), Promises(True, True))
+    loads = [line for line in text.splitlines() if "ld.global" in line]
+    assert all(".v4." in line for line in loads)
+    assert len(loads) == (2 if "+=" in line else 1)
+    assert text.count("st.global.v4.") == 1
