@@ -66,7 +66,8 @@ def over_shape(kernel: Kernel, shape: Sizes, block: Sizes | None) -> Shape:
     if has_barrier(kernel) and any(size % by for size, by in zip(domain, chosen, strict=True)):
         raise LaunchError(
             _refusal(
-                f"the work-items of `{kernel.name}` wait for each other, so its domain has to be whole work-groups",
+                f"the work-items of `{kernel.name}` wait for each other, "
+                "so its domain has to be whole work-groups",
                 f"the domain: {_shown(domain)}",
                 f"the block: {_shown(chosen)}",
                 hint="round the domain up and guard the accesses, as in `if i < x.size`",

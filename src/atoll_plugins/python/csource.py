@@ -118,7 +118,8 @@ def _domain_checks(kernel: Described, domain: list[str], group: tuple[int, int, 
         lines.append(f"  if ({name} > INT32_MAX) {{ atoll_fail({_quoted(too_many)}); return 1; }}")
         if kernel.waits:
             whole = (
-                f"{kernel.name}: its work-items wait for each other, so its domain has to be whole work-groups: "
+                f"{kernel.name}: its work-items wait for each other, "
+                "so its domain has to be whole work-groups: "
                 f"%u is no multiple of {size}"
             )
             lines += [

@@ -189,8 +189,7 @@ def test_the_entry_for_the_processor_answers_keeps_what_it_leaves_alone_and_refu
     done = subprocess.run([program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split("\n")[:4] == [
         "0 0 2 2 4 4 9 9 31 95",
-        "1 sums: its work-items wait for each other, so its domain has to be whole work-groups: "
-        "33 is no multiple of 32",
+        "1 sums: its work-items wait for each other, so its domain has to be whole work-groups: 33 is no multiple of 32",  # noqa: E501
         "1 sums: has a launch contract that this launch breaks: x.size // 32 == out.shape[0]; here x.size is 64, out.shape[0] is 3",  # noqa: E501
         "0 1",
     ]

@@ -88,8 +88,9 @@ CODES = {
     ),
     "ATL0722": CodeInfo(
         "a name that a kernel cannot have",
-        "Names that start with `atoll_v` and a number belong to Atoll; tools find kernels by them. A kernel's "
-        "own name stands in the code of every target, so it is ASCII; parameters and locals may have any name.",
+        "Names that start with `atoll_v` and a number belong to Atoll; tools find kernels by them. A "
+        "kernel's own name stands in the code of every target, so it is ASCII; parameters and locals may "
+        "have any name.",
     ),
     "ATL0723": CodeInfo(
         "the source of a function is not at hand",
