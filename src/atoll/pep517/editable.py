@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,12 +64,23 @@ def _names(made: Built) -> tuple[str, ...]:
 def rebuild(asked: str) -> str:
     """Build what changed and return the folder of the packages.
 
+    A line each follows: the shared libraries that they need and that another distribution would bring.
+
     Raises:
         AtollError: Where something refuses or fails.
     """
     data = json.loads(asked)
     settings = from_data({name: value for name, value in data.items() if name != "root"})
-    return str(built(_found(Path(data["root"]), settings), settings).tree)
+    made = built(_found(Path(data["root"]), settings), settings)
+    folders = dict.fromkeys(folder for output in made.modules for folder in output.search)
+    return "\n".join([str(made.tree), *needed(made.tree, folders)])
+
+
+def needed(tree: Path, folders: Iterable[str]) -> list[str]:
+    """Return the shared libraries of some folders that extension modules of a tree name."""
+    modules = [path.read_bytes() for path in sorted(tree.rglob("*.so"))] if folders else []
+    found = [path for folder in folders for path in sorted(Path(folder).glob("lib*.so*"))]
+    return [str(path) for path in found if any(b"\0%b\0" % path.name.encode() in data for data in modules)]
 
 
 def _found(root: Path, settings: Settings) -> Session:
