@@ -257,7 +257,7 @@ class Session:
         from atoll.plugin import LaneRequest
 
         build = self.unresolved.build
-        return LaneRequest(
+        asked = LaneRequest(
             root=self.root,
             build="",
             package="",
@@ -267,6 +267,12 @@ class Session:
             host=self.host,
             environment=self.searched,
         )
+        wanted = cast("HostLane", self.registry.lanes["host"]).fallback(asked)
+        if not wanted:
+            return asked
+        from dataclasses import replace
+
+        return replace(asked, tools={payload.name: self.ensure(payload) for payload in wanted})
 
     def request(self) -> BuildRequest:
         """Return what the planner decides from."""

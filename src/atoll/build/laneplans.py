@@ -45,7 +45,9 @@ class LaneRun:
         ready = equipped(self.request.manifest, self.packages, lane, units)
         asked = self.lane_request(lane, tuple(sorted(ready, key=lambda unit: (unit.target, unit.path))))
         roots = tuple(self.request.ensure(payload) for payload in plugin.payloads(asked))
-        answer = plugin.plan(_with_tools(asked, {root.payload.name: root for root in roots}))
+        answer = plugin.plan(
+            _with_tools(asked, {**asked.tools, **{root.payload.name: root for root in roots}})
+        )
         self._keep(lane, answer, roots)
         return answer
 
@@ -62,7 +64,7 @@ class LaneRun:
     def lane_request(self, lane: str, units: tuple[Unit, ...] = ()) -> LaneRequest:
         """Return what a lane may look at."""
         build, profile = self.request.manifest.build, self.request.profile
-        return LaneRequest(
+        asked = LaneRequest(
             root=self.request.root,
             build=self.request.folder,
             package=self.request.manifest.package.name,
@@ -79,6 +81,15 @@ class LaneRun:
             links=linked_targets(self.request.manifest),
             environment=self.request.environment,
         )
+        return self._with_compiler(asked) if lane == HOST else asked
+
+    def _with_compiler(self, asked: LaneRequest) -> LaneRequest:
+        """Bring a host compiler where the machine has none; once a build."""
+        wanted = self.host().fallback(asked)
+        known = {root.payload: root for root in self.tools.get(HOST, ())}
+        roots = tuple(known.get(payload) or self.request.ensure(payload) for payload in wanted)
+        self.tools[HOST] = tuple(dict.fromkeys((*self.tools.get(HOST, ()), *roots)))
+        return _with_tools(asked, {root.payload.name: root for root in roots})
 
     def _keep(self, lane: str, answer: LanePlan, roots: tuple[PayloadRoot, ...]) -> None:
         known = self.plans.get(lane, LanePlan())

@@ -337,6 +337,10 @@ HOST = "host"
 class HostLane(Lane, Protocol):
     """The lane that also links and archives; it is registered as `HOST`."""
 
+    def fallback(self, request: LaneRequest) -> tuple[Payload, ...]:
+        """Return what brings a compiler where none is installed; empty where one is, or another is named."""
+        ...
+
     def package(self, request: LaneRequest, kind: str, name: str) -> FoundPackage:
         """Return what a library of this machine needs; `kind` is a key of `links`.
 

@@ -6,6 +6,7 @@ Its units are not device units. Which compiler is taken is :mod:`atoll_plugins.f
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from atoll.accel import BackendRules
 from atoll.diagnostics import Diagnostic
@@ -26,8 +27,16 @@ from atoll.plugin import (
 from atoll.plugin.options import check_options, list_option, text_option
 from atoll.plugin.tools import argument, output_path
 from atoll.plugin.values import dataclass
-from atoll.store import Payload
-from atoll_plugins.formats.host_compilers import Compiler, choose, identity, stages, tool_path
+from atoll.store import Payload, PayloadRoot
+from atoll_plugins.formats.host_compilers import (
+    Compiler,
+    choose,
+    identity,
+    read_compiler,
+    stages,
+    tool_path,
+)
+from atoll_plugins.host import zig
 from atoll_plugins.host.describe import describe
 from atoll_plugins.host.linking import plan_link
 from atoll_plugins.host.modules import plan_modules
@@ -51,8 +60,15 @@ class HostLane:
     backends: Mapping[str, BackendRules] = {}
 
     def payloads(self, request: LaneRequest) -> tuple[Payload, ...]:
-        """Return nothing: the host compiler is the host's."""
+        """Return nothing: the host compiler is the host's, or comes by :meth:`fallback`."""
         return ()
+
+    def fallback(self, request: LaneRequest) -> tuple[Payload, ...]:
+        """Return the wheel of a host compiler, where the project names it or nothing else is on PATH."""
+        named = text_option(self.name, request, "compiler") if "compiler" in request.options else None
+        if request.host != "linux" or named not in (None, zig.NAME):
+            return ()
+        return (zig.PAYLOAD,) if named == zig.NAME or choose(None, request.environment) is None else ()
 
     def plan(self, request: LaneRequest) -> LanePlan:
         """Return one object for each unit.
@@ -138,12 +154,30 @@ def chosen(request: LaneRequest) -> tuple[Compiler, ToolChoice]:
             )
         )
     wanted = text_option("host", request, "compiler") if "compiler" in request.options else None
+    stored = request.tools.get(zig.PAYLOAD.name)
+    if stored is not None:
+        return _of_payload(stored, wanted, request)
     found = choose(wanted, request.environment)
     if found is None:
         raise LaneError(_no_compiler(wanted, request.environment))
     compiler, why = found
     return compiler, ToolChoice(
         name="host compiler", path=str(compiler.cxx), version=f"{compiler.family} {compiler.version}", why=why
+    )
+
+
+def _of_payload(stored: PayloadRoot, wanted: str | None, request: LaneRequest) -> tuple[Compiler, ToolChoice]:
+    """Return the compiler of the wheel, which calls itself clang."""
+    cxx, cc = zig.programs(stored, request.environment)
+    compiler = read_compiler(cxx, request.environment)
+    if compiler is None:
+        raise LaneError(_no_compiler(wanted, request.environment))
+    why = f"the project names `{wanted}`" if wanted else "no host compiler on PATH"
+    return replace(compiler, cc=cc), ToolChoice(
+        name="host compiler",
+        path=str(cxx),
+        version=f"{zig.PAYLOAD.name}, clang {compiler.version}",
+        why=f"{why}; {stored.why}",
     )
 
 

@@ -28,7 +28,7 @@ def plan_link(link: LinkRequest, compiler: Compiler, tool: ToolChoice) -> LanePl
     key = identity(compiler, request.environment)
     programs = tuple(str(path) for path in stages(compiler, request.environment))
     if link.kind == "static":
-        return _archive(link, key)
+        return _archive(link, key, compiler)
     script = _script(link)
     argv = (
         str(compiler.cxx),
@@ -71,8 +71,9 @@ def _soname(link: LinkRequest) -> tuple[str, ...]:
     return (f"-Wl,-soname,{name}",) if link.kind == "shared" and name.startswith("lib") else ()
 
 
-def _archive(link: LinkRequest, key: str) -> LanePlan:
-    ar = find_program("ar", link.request.environment)
+def _archive(link: LinkRequest, key: str, compiler: Compiler) -> LanePlan:
+    beside = find_program(str(compiler.cxx.with_name("ar")), link.request.environment)
+    ar = find_program("ar", link.request.environment) or beside
     if ar is None:
         raise LaneError(
             Diagnostic(
