@@ -9,7 +9,7 @@ import importlib.util
 import sys
 import traceback
 from pathlib import Path, PurePosixPath
-from types import ModuleType
+from types import ModuleType, TracebackType
 
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import AtollError, CompileError, UnreadableError, UsageError
@@ -58,8 +58,19 @@ def load(path: str, root: str) -> ModuleType:
     return module
 
 
+def _own(error: BaseException) -> TracebackType | None:
+    """Return the part of a traceback that is the file's own: what imports it comes first and says nothing."""
+    trace = error.__traceback__
+    while trace is not None and (
+        trace.tb_frame.f_code.co_filename == __file__
+        or trace.tb_frame.f_code.co_filename.startswith("<frozen importlib")
+    ):
+        trace = trace.tb_next
+    return trace
+
+
 def _failed(path: str, error: BaseException) -> Diagnostic:
-    lines = "".join(traceback.format_exception(error)).rstrip().split("\n")[-TAIL:]
+    lines = "".join(traceback.format_exception(type(error), error, _own(error))).rstrip().split("\n")[-TAIL:]
     return Diagnostic(
         code="ATL0742",
         message=f"`{path}` could not be imported",

@@ -99,12 +99,22 @@ def _triple(kernel: Kernel, parts: tuple[Any, ...], what: str, least: int) -> Tr
     if not 1 <= len(sizes) <= 3 or any(not least <= size <= MAX_ITEMS for size in sizes):
         raise LaunchError(
             _refusal(
-                f"`{kernel.name}` has no {what} {parts!r}",
+                f"`{kernel.name}` has no {what} {_told(parts)}",
                 f"a {what} has one to three sizes from {least} to {MAX_ITEMS}",
+                hint=None
+                if sizes or what != "domain"
+                else "write how many work-items run, as `x.size` or `x.shape`",
             )
         )
     filled = (*sizes, 1, 1)
     return filled[0], filled[1], filled[2]
+
+
+def _told(parts: tuple[Any, ...]) -> str:
+    """Return sizes for a sentence, in short where they are none: an array has many lines."""
+    if all(isinstance(part, int | float | str) for part in parts):
+        return f"{parts!r}"
+    return f"of {', '.join(type(part).__name__ for part in parts)}"
 
 
 def _chosen(kernel: Kernel, block: Sizes | None, rank: int) -> Triple:

@@ -338,3 +338,11 @@ def test_an_array_without_elements_is_taken_whatever_its_strides(shape: tuple[in
         "out: view[f32, 2]",
     )
     kernel.over((4, 4), device="cpu")(np.zeros(shape, np.float32))
+
+
+def test_an_array_is_no_domain_and_is_not_shown_whole() -> None:
+    with pytest.raises(LaunchError) as caught:
+        body("pass").over(np.zeros(1000, np.float32), device="cpu")  # type: ignore[arg-type]
+    (told,) = caught.value.diagnostics
+    assert told.message == "`k` has no domain of ndarray"
+    assert told.hint == "write how many work-items run, as `x.size` or `x.shape`"
