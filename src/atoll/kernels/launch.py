@@ -12,10 +12,11 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import DeviceError, LaunchError
 from atoll.ir import Kernel, LaunchLayout, has_barrier
 from atoll.ir.nodes import Builtin
+from atoll.ir.ops import Id
 from atoll.ir.walk import all_expressions
 from atoll.kernels.arguments import Checked, check
 from atoll.kernels.contract import hold
-from atoll.kernels.definition import KernelFunction, Sizes, block_sizes
+from atoll.kernels.definition import MAX_BLOCK, KernelFunction, Sizes, block_sizes
 from atoll.kernels.structs import spread
 from atoll.kernels.variants import NOTHING, Promises, module_for, narrowed, promises, takes_promises
 from atoll.runtime.array import Array
@@ -31,6 +32,9 @@ Triple = tuple[int, int, int]
 DEFAULT_BLOCKS: dict[int, Triple] = {1: (64, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}
 #: The most work-items in one dimension (docs/reference/launch-abi.md).
 MAX_ITEMS = (1 << 31) - 1
+#: The most groups in a dimension that every device launches: Vulkan's `maxComputeWorkGroupCount` is no less.
+MOST_GROUPS = 65_535
+_LARGER = (64, 128, 256, 512, 1024)
 
 
 def rank_of(kernel: Kernel) -> int:
@@ -62,6 +66,8 @@ def over_shape(kernel: Kernel, shape: Sizes, block: Sizes | None) -> Shape:
     parts = shape if isinstance(shape, tuple) else (shape,)
     domain = _triple(kernel, parts, "domain", least=0)
     chosen = _chosen(kernel, block, len(parts))
+    if block is None:
+        chosen = _larger(kernel, domain, chosen)
     rounded = [-(-size // by) for size, by in zip(domain, chosen, strict=True)]
     if has_barrier(kernel) and any(size % by for size, by in zip(domain, chosen, strict=True)):
         raise LaunchError(
@@ -108,6 +114,18 @@ def _triple(kernel: Kernel, parts: tuple[Any, ...], what: str, least: int) -> Tr
         )
     filled = (*sizes, 1, 1)
     return filled[0], filled[1], filled[2]
+
+
+def _larger(kernel: Kernel, domain: Triple, chosen: Triple) -> Triple:
+    """Return a block of which no more groups are needed than any device launches, where none will see it."""
+    if any(kernel.group) or domain[0] <= MOST_GROUPS * chosen[0] or has_barrier(kernel):
+        return chosen
+    ids = {node.op for node in all_expressions(kernel.body) if isinstance(node, Builtin)}
+    if ids - {Id.GLOBAL_ID}:
+        return chosen
+    others = chosen[1] * chosen[2]
+    needed = (size for size in _LARGER if domain[0] <= MOST_GROUPS * size and size * others <= MAX_BLOCK)
+    return (next(needed, chosen[0]), *chosen[1:])
 
 
 def _told(parts: tuple[Any, ...]) -> str:

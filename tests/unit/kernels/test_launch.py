@@ -15,6 +15,7 @@ from atoll.errors import DeviceError, LaunchError
 from atoll.kernels.definition import KernelFunction
 from atoll.kernels.launch import grid_shape, over_shape
 from atoll.plugin import Argument, BufferArgument, DeviceInfo, Emitted, ScalarArgument, Target
+from emitter_kit import device
 from kernel_text import body, kernel_from, namespace
 
 SAXPY = (
@@ -346,3 +347,22 @@ def test_an_array_is_no_domain_and_is_not_shown_whole() -> None:
     (told,) = caught.value.diagnostics
     assert told.message == "`k` has no domain of ndarray"
     assert told.hint == "write how many work-items run, as `x.size` or `x.shape`"
+
+
+def test_a_long_domain_takes_a_block_of_which_there_are_not_too_many() -> None:
+    plain = body("i = atoll.global_id(0)\nif i == 9_000_000:\n    x[0] = 7.0")
+    assert over_shape(plain.compiled().kernel, 65_535 * 64, None).block == (64, 1, 1)
+    assert over_shape(plain.compiled().kernel, 65_535 * 64 + 1, None).block == (128, 1, 1)
+    assert over_shape(plain.compiled().kernel, 65_535 * 1024, None).block == (1024, 1, 1)
+    assert over_shape(plain.compiled().kernel, 65_535 * 1024 + 1, None).block == (64, 1, 1)
+    assert over_shape(plain.compiled().kernel, 10_000_000, 32).block == (32, 1, 1)
+    sees = body("x[atoll.local_id(0)] = 1.0")
+    assert over_shape(sees.compiled().kernel, 10_000_000, None).block == (64, 1, 1)
+
+
+def test_ten_million_work_items_run_on_vulkan() -> None:
+    x = np.zeros(1, np.float32)
+    last = body("i = atoll.global_id(0)\nif i == 9_999_999:\n    x[0] = 7.0")
+    with device("vulkan") as where:
+        last.over(10_000_000, device=where)(x, 1)
+    assert x[0] == 7
