@@ -57,6 +57,7 @@ def test_a_type_may_not_be_volatile(tmp_path: Path) -> None:
         ("struct P { struct Q { int a; } q; };", "its field `struct Q { int a; } q` is no number"),
         ("struct P { };", "it has 0 fields"),
         ("struct P { private: int n; };", "it has `private`"),
+        ("struct P { int \u00fc; };", "its field `\u00fc` is not ASCII"),
         (
             "#if 1\nstruct P { int a; };\n#else\nstruct P { int b; };\n#endif",
             "it is defined twice, and differently",

@@ -27,6 +27,14 @@ from unit.boundary.kit import refused, scanned
         ("ATOLL_EXPORT_C int f(int) { return 0; }", "a parameter of a marked declaration has no name"),
         ("ATOLL_EXPORT_C int S::f() { return 0; }", None),
         ("ATOLL_EXPORT_C __global__ void f() {}", "it is declared `__global__`"),
+        ("ATOLL_EXPORT_C int app_\u00fc(int n) { return n; }", "a name in it is not ASCII"),
+        ("ATOLL_EXPORT_C int f(int \u6570) { return 1; }", "a name in it is not ASCII"),
+        ("ATOLL_EXPORT_C void atoll_ran_on(int n) {}", "`atoll_ran_on` is a name of the generated code"),
+        (
+            "ATOLL_EXPORT_C int PyInit_kernels() { return 1; }",
+            "`PyInit_kernels` is a name of the generated code",
+        ),
+        ("ATOLL_EXPORT_C int main() { return 0; }", "`main` is a name of the generated code"),
     ],
 )
 def test_the_reason_is_said(tmp_path: Path, text: str, why: str | None) -> None:

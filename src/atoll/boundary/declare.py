@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atoll._util.values import dataclass, field, replace
 from atoll.boundary.clauses import Clause, ClauseFault, read_clause
 from atoll.boundary.lex import Marked, tokens
-from atoll.boundary.names import is_identifier
+from atoll.boundary.names import is_identifier, is_reserved
 from atoll.boundary.scalars import Kind, has_c_abi, kind
 from atoll.boundary.values import Access, Entry, Extent, Parameter, Struct
 from atoll.diagnostics import Diagnostic, Span
@@ -208,6 +208,15 @@ def _entry(source: Source, node: Node, declarator: Node, marked: Marked) -> Entr
     parameters = _parameters(source, list_node, clause)
     span = source.span(name_node.start_byte, name_node.end_byte)
     name = _text(name_node)
+    _check_name(source, name_node)
+    if is_reserved(name):
+        source.fault(
+            _FORM,
+            f"the marked declaration cannot be exported: `{name}` is a name of the generated code",
+            span,
+            f"found: `{name}`",
+            "reserved: names that begin with `atoll_` or `PyInit_`, and `main`",
+        )
     if clause.status and result != "int":
         source.fault(
             _CLAUSE_NAME,
@@ -228,6 +237,19 @@ def _entry(source: Source, node: Node, declarator: Node, marked: Marked) -> Entr
         result_struct=_struct_of(source, result),
         span=span,
         doc=doc,
+    )
+
+
+def _check_name(source: Source, node: Node) -> None:
+    """Refuse a name that some compiler, linker or language takes differently."""
+    if is_identifier(_text(node)):
+        return
+    source.fault(
+        _FORM,
+        "the marked declaration cannot be exported: a name in it is not ASCII",
+        source.span(node.start_byte, node.end_byte),
+        f"found: `{_short(_decoded(node.text or b''))}`",
+        "can stand: a name of ASCII letters, digits and `_`",
     )
 
 
@@ -348,6 +370,8 @@ def _parameter(source: Source, node: Node, clause: Clause) -> Parameter | None:
         return None
     before = len(source.faults)
     ctype = _typed(source, node, leaf)
+    if leaf.type == "identifier":
+        _check_name(source, leaf)
     if len(source.faults) > before:
         return None
     return replace(_made(_text(leaf), ctype, clause), struct=_struct_of(source, ctype))

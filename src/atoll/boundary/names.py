@@ -27,6 +27,11 @@ def is_identifier(text: str) -> bool:
     return _IDENTIFIER.fullmatch(text) is not None
 
 
+def is_reserved(text: str) -> bool:
+    """Tell whether an entry of this name would meet a symbol of the generated code, or of every program."""
+    return text == "main" or text.startswith(("atoll_", "PyInit_"))
+
+
 def is_keyword(text: str) -> bool:
     """Tell whether `text` is a keyword of C++ or of Python."""
     return text in _CXX_KEYWORDS or keyword.iskeyword(text)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from atoll.boundary.lex import tokens
-from atoll.boundary.names import is_keyword
+from atoll.boundary.names import is_identifier, is_keyword
 from atoll.boundary.scalars import kind
 from atoll.boundary.values import Struct
 
@@ -55,6 +55,8 @@ def _specifiers(node: Node) -> Iterator[Node]:
 def _struct(name: str, node: Node, body: Node) -> Struct | str:
     if is_keyword(name):
         return "its name is a keyword"
+    if not is_identifier(name):
+        return "its name is not ASCII"
     if node.has_error:
         return "its definition could not be parsed"
     odd = [child.type for child in node.named_children if child.type not in (_NAMED)]
@@ -89,6 +91,8 @@ def _add(fields: list[tuple[str, str]], node: Node) -> str:
     for child in parts:
         if is_keyword(_text(child)):
             return f"its field `{_text(child)}` is a keyword"
+        if not is_identifier(_text(child)):
+            return f"its field `{(child.text or b'').decode('utf-8', 'replace')}` is not ASCII"
         fields.append((_text(child), ctype))
     return ""
 
