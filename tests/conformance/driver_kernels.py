@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from atoll.plugin import Driver, Emitted, Target
+from atoll import f32, global_id, kernel, u32, view
+from atoll.plugin import Driver, Emitted, Target, registry
 from atoll.testing.drivers import LAYOUT
 from atoll_plugins.cpu.driver import CpuDriver
 from atoll_plugins.cuda.driver import CudaDriver
 from atoll_plugins.opencl.driver import OpenClDriver
 from atoll_plugins.vulkan.driver import VulkanDriver
+from atoll_plugins.vulkan.null import NullDevice, NullVulkan
 
 HERE = Path(__file__).parent
 ENTRY = "saxpy"
@@ -74,8 +76,26 @@ def spirv(folder: Path, text: str = GLSL_TEXT, name: str = "saxpy") -> bytes:
     return out.read_bytes()
 
 
+@kernel
+def saxpy(x: view[f32], y: view[f32], out: view[f32], a: f32, n: u32) -> None:
+    i = global_id(0)
+    if u32(i) < n:
+        out[i] = a * x[i] + y[i]
+
+
+def reference() -> Emitted:
+    """Return the kernel as KIR, which the interpreter runs on NumPy arrays."""
+    target = Target(backend="cpu", arch="kir")
+    emitter = registry().emitters["cpu"]
+    compiled = saxpy.compiled_for(target)
+    return emitter.emit(compiled.optimised, compiled.kernel.name, target, (64, 1, 1))
+
+
 def code(backend: str, folder: Path) -> Emitted:
     """Return the kernel for a backend."""
+    if backend == "ref":
+        return reference()
+    backend = "vulkan" if backend == "null" else backend
     texts = {"cpu": CPU_TEXT, "opencl": OPENCL_TEXT, "cuda": PTX_TEXT}
     data = texts[backend].encode() if backend in texts else spirv(folder)
     return Emitted(
@@ -126,6 +146,10 @@ def driver(backend: str, library: Path | None = None) -> Driver:
     """Return a driver, on another library than the system's where one is given."""
     if backend == "cpu":
         return CpuDriver(with_llvm=False)
+    if backend == "ref":
+        return CpuDriver({})
+    if backend == "null":
+        return VulkanDriver(table=NullVulkan((NullDevice(),)).table())
     made: dict[str, type[CudaDriver | OpenClDriver | VulkanDriver]] = {
         "cuda": CudaDriver,
         "opencl": OpenClDriver,

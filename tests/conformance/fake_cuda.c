@@ -173,6 +173,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
   CURRENT;
   if (bytes == 0) return INVALID_VALUE;
   *pointer = (CUdeviceptr)(uintptr_t)malloc(bytes);
+  if (*pointer == 0) return 2; /* CUDA_ERROR_OUT_OF_MEMORY */
   live_memory++;
   return CUDA_SUCCESS;
 }

@@ -174,9 +174,10 @@ class VulkanDevice:
     def _destroy(self) -> None:
         if self._maker.lost:  # what was in flight ends in finite time
             self._vk.vkDeviceWaitIdle(self._maker.device)
-        for graph in self._graphs.drain():
-            graph.destroy()
         if self._frames is not None:
+            self._let_go()
+            for graph in self._graphs.drain():
+                self._retire_graph(graph)
             self._frames.destroy()
         for pipeline in self._pipelines.drain():
             self._maker.destroy_pipeline(pipeline)
