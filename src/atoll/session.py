@@ -350,7 +350,11 @@ class Session:
             if on_plan is not None:
                 on_plan(plan)
         warnings = self._floors(plan, elsewhere)
-        result = carry_out(self.root, plan, targets=targets, jobs=jobs, on_event=on_event)
+        try:
+            result = carry_out(self.root, plan, targets=targets, jobs=jobs, on_event=on_event)
+        except BuildError as error:
+            # A glob that matches nothing is told here, and is why the link lacks what it lacks.
+            raise BuildError(*error.diagnostics, *plan.diagnostics, *warnings) from error
         return Built(
             root=self.root,
             folder=plan.folder,

@@ -68,6 +68,18 @@ def resolve(manifest: Manifest, accel: AccelSet, *, os: str, arch: str, compiler
     return replace(from_document(without, manifest.path), overlays=manifest.overlays)
 
 
+def named_accelerators(overlays: Iterable[Overlay]) -> set[str]:
+    """Return the accelerators that predicates name."""
+    from atoll.accel import cfg
+
+    return {
+        each.value
+        for overlay in overlays
+        for each in cfg.names(overlay.predicate)
+        if each.key == "accelerator"
+    }
+
+
 def unknown_accelerators(overlays: Iterable[Overlay], known: Iterable[str]) -> list[Diagnostic]:
     """Return a warning for each accelerator in a predicate that nobody names."""
     from atoll.accel import cfg

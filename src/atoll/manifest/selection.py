@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from atoll._util.near import nearest
 from atoll._util.spelling import suffix
 from atoll._util.values import dataclass, field, replace
 from atoll.accel import AccelSet, BackendRules, Entry, links
@@ -20,7 +21,7 @@ from atoll.manifest.document import anchored
 from atoll.manifest.lanes import Claims, LaneFacts, claims
 from atoll.manifest.merge import placed
 from atoll.manifest.model import Manifest, Origin, Source, Target
-from atoll.manifest.overlay import unknown_accelerators
+from atoll.manifest.overlay import named_accelerators, unknown_accelerators
 
 DEFAULT_SOURCES = "src/**/*"
 
@@ -100,7 +101,7 @@ def select(root: Path, manifest: Manifest, accel: AccelSet, lanes: Mapping[str, 
         units=tuple(sorted(work.units, key=lambda unit: (unit.target, unit.path))),
         headers=tuple(sorted(work.headers)),
         left_out=tuple(work.left_out),
-        warnings=(*work.warnings, *work.predicates()),
+        warnings=(*work.warnings, *work.predicates(), *work.strangers()),
     )
 
 
@@ -137,6 +138,12 @@ class _Work:
         """Return a warning for each accelerator of a predicate that nobody names."""
         known = {*self.rules, *self.manifest.package.accelerators, *self.constrained}
         return unknown_accelerators(self.manifest.overlays, sorted(known))
+
+    def strangers(self) -> list[Diagnostic]:
+        """Return a warning for each backend of the build's set that nothing of the project names."""
+        known = {*self.rules, *self.manifest.package.accelerators, *self.constrained}
+        known |= named_accelerators(self.manifest.overlays)
+        return [_stranger(entry.backend, sorted(known)) for entry in self.accel if entry.backend not in known]
 
     def target(self, name: str, target: Target) -> None:
         """Keep the units of one target."""
@@ -384,6 +391,17 @@ class _Work:
             notes=(glob_note, f"extension: {shown}", f"known: {' '.join(sorted(self.claims.units))}"),
             hint="narrow the glob, or install the lane that compiles it",
         )
+
+
+def _stranger(backend: str, known: list[str]) -> Diagnostic:
+    close = nearest(backend, known)
+    return Diagnostic(
+        code="ATL0235",
+        message=f"nothing of this project is compiled for `{backend}`, which the build's set names",
+        severity=Severity.WARNING,
+        notes=(f"named by lanes, sources, `accelerators` and `cfg`: {', '.join(known) or 'none'}",),
+        hint=f"did you mean `{close}`?" if close else "list the lane that compiles for it in `[build] lanes`",
+    )
 
 
 def _is_plain(source: Source) -> bool:

@@ -93,6 +93,19 @@ def test_wrong_options_are_refused_with_both_sides(tmp_path: Path, words: tuple[
     assert "Traceback" not in done.stderr
 
 
+def test_what_a_plan_warned_of_is_said_where_the_build_fails(tmp_path: Path) -> None:
+    files = {
+        "atoll.toml": f"{PACKAGE}[targets.demo]\nkind = 'executable'\nsources = ['src/*.c', 'scr/*.cpp']\n"
+    }
+    write(tmp_path, {**files, "src/a.c": "int other(void) { return 0; }\n"})
+    for _ in range(2):
+        done = atoll("build", where=tmp_path)
+        assert done.returncode == 1
+        first, _, rest = done.stderr.partition("error[ATL0601]")[2].partition("warning[ATL0231]")
+        assert "undefined reference to `main'" in first
+        assert rest.startswith(": `scr/*.cpp` matches no file\n")
+
+
 def test_a_full_disk_is_a_diagnostic(tmp_path: Path) -> None:
     """A limit on the size of files stands for the disk: it holds for root too."""
     write(tmp_path, PROGRAM)

@@ -144,4 +144,9 @@ CODES = {
         "A glob matches a symbolic link whose file does not exist. Passing it over would leave its code out "
         "of the link without a word.",
     ),
+    "ATL0235": CodeInfo(
+        "a set that names what nothing is compiled for",
+        "No lane of the project, source, `accelerators` entry or `cfg` names this backend. The build goes on, "
+        "since the vocabulary is open, but holds no code for it.",
+    ),
 }
