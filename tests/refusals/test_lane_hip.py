@@ -80,6 +80,13 @@ CASES: dict[str, Callable[[Path], object]] = {
         )
     ),
     "ATL0512_hip": lambda root: HipLane().payloads(project(root, "gfx942", options={"rcom": "/opt/rocm"})),
+    "ATL0512_hip_device_link": lambda root: HipLane().payloads(
+        project(root, "gfx942", options={"device-link": "yes"})
+    ),
+    "ATL0530_hip_device_link": lambda root: HipLane().payloads(
+        nvidia(root, "sm_90", options={"device-link": True})
+    ),
+    "ATL0535_hip": lambda root: HipLane().payloads(project(root, "gfx942", options={"flags": ["-fgpu-rdc"]})),
     "ATL0513_hip": lambda root: HipLane().payloads(project(root, "gfx942", host="windows")),
 }
 

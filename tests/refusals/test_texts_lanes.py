@@ -91,6 +91,9 @@ CASES: dict[str, Callable[[Path], object]] = {
     "ATL0512_option": lambda root: CudaLane().payloads(
         asked(root, "a.cu", CUDA, options={"host-compilr": "g++"})
     ),
+    "ATL0535_cuda": lambda root: CudaLane().payloads(
+        asked(root, "a.cu", CUDA, options={"flags": ["-rdc=true"]})
+    ),
     "ATL0512_runtime": lambda root: CudaLane().payloads(
         asked(root, "a.cu", CUDA, options={"runtime": "dynamic"})
     ),

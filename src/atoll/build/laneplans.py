@@ -79,6 +79,7 @@ class LaneRun:
             host=self.request.host,
             host_compiler=str(self.request.manifest.lane_options(HOST).get("compiler", "")),
             links=linked_targets(self.request.manifest),
+            kinds={name: str(target.kind) for name, target in self.request.manifest.targets.items()},
             environment=self.request.environment,
         )
         return self._with_compiler(asked) if lane == HOST else asked

@@ -80,6 +80,7 @@ class LaneRequest:
         host: ``linux``, ``macos`` or ``windows``.
         host_compiler: What ``[lane.host] compiler`` names; empty where the host lane chooses.
         links: For each target that links others of this project, those targets; they are found transitively.
+        kinds: The kind of each target, as the manifest names kinds.
         tools: The payloads that :meth:`Lane.payloads` asked for, by payload name.
         environment: The environment to look programs up in; never `os.environ`.
     """
@@ -98,6 +99,7 @@ class LaneRequest:
     host: str = "linux"
     host_compiler: str = ""
     links: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, PayloadRoot] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 

@@ -32,8 +32,12 @@ from atoll_plugins.cuda.toolkit import (
     needed_payload,
 )
 from atoll_plugins.cuda.units import check_entries
+from atoll_plugins.formats.device_link import OPTION, refuse_forgotten, wanted
 
-OPTIONS = ("compiler", "host-compiler", "version", "flags", "runtime")
+OPTIONS = ("compiler", "host-compiler", "version", "flags", "runtime", OPTION)
+# Flags that make device code to be linked, and what a host linker misses of it.
+_RELOCATABLE = ("-rdc=true", "--relocatable-device-code=true", "-dc", "--device-c", "-fgpu-rdc")
+_MISSED = "__cudaRegisterLinkedBinary_…"
 
 
 class CudaLane:
@@ -54,6 +58,7 @@ class CudaLane:
         if not request.units or request.accel.get("cuda") is None:
             return ()
         check_entries(request)
+        refuse_forgotten(self.name, request, _RELOCATABLE, _MISSED)
         way_of(request)
         payload = needed_payload(request)
         if payload is None:
@@ -74,6 +79,7 @@ class CudaLane:
         if not request.units:
             return LanePlan()
         check_entries(request)
+        refuse_forgotten(self.name, request, _RELOCATABLE, _MISSED)
         toolkit = locate(request)
         found = _planned(request, toolkit)
         link_args, folders = runtime_of(request, toolkit)
@@ -108,7 +114,8 @@ def _planned(request: LaneRequest, toolkit: Toolkit) -> LanePlan:
     found, passed_over = clang_at_hand(request), ""
     if found is not None:
         clang, why, named = found
-        reason = why_not(request, clang, toolkit)
+        reason = "device code of several units is linked by nvcc" if wanted("cuda", request) else ""
+        reason = reason or why_not(request, clang, toolkit)
         if not reason:
             return plan_clang(request, clang, toolkit, why)
         if named:

@@ -9,11 +9,12 @@ from atoll.errors import LaneError
 from atoll.graph import Action, Role
 from atoll.plugin import LanePlan, LaneRequest, ObjectProduct, ToolChoice, Unit
 from atoll.plugin.options import list_option
-from atoll.plugin.tools import argument, fingerprint
+from atoll.plugin.tools import argument, fingerprint, output_path
 from atoll_plugins.cuda.clang import STUB
 from atoll_plugins.cuda.shell import refuse_expanded, seen, staging
 from atoll_plugins.cuda.toolkit import Toolkit, dry_run, missing_stage
 from atoll_plugins.cuda.units import archs_of, spelled
+from atoll_plugins.formats.device_link import groups, wanted
 from atoll_plugins.formats.host_compilers import Compiler, identity, tool_path
 from atoll_plugins.formats.host_compilers import stages as host_stages
 
@@ -30,9 +31,10 @@ def plan_nvcc(request: LaneRequest, toolkit: Toolkit, host: Compiler, why: str) 
     key = f"{fingerprint(programs)} {identity(host, request.environment)} {toolkit.digest}"
     refuse_expanded(request)
     built = [_compile(request, unit, toolkit, host, key, programs) for unit in request.units]
+    links = _device_links(request, built, toolkit, host, key)
     return LanePlan(
-        actions=(*staging(request), *(action for action, _ in built)),
-        objects=tuple(product for _, product in built),
+        actions=(*staging(request), *(action for action, _ in built), *(action for action, _ in links)),
+        objects=(*(product for _, product in built), *(product for _, product in links)),
         tools=(
             ToolChoice(name="nvcc", path=str(toolkit.nvcc), version=toolkit.version, why=toolkit.why),
             ToolChoice(
@@ -120,7 +122,7 @@ def _compile(
         *list_option("cuda", request, "flags"),
         *unit.flags,
         *shown.flags,
-        *("-MD", "-MF", depfile, "-c", shown.source, "-o", out),
+        *("-MD", "-MF", depfile, "-dc" if wanted("cuda", request) else "-c", shown.source, "-o", out),
     )
     action = Action(
         name=f"cuda {unit.target} {unit.path}",
@@ -138,6 +140,53 @@ def _compile(
         description=f"compile {unit.path} for {spelled(unit.entry) if unit.entry else 'cuda'}",
     )
     return action, ObjectProduct(path=out, unit=unit, clang_argv=_for_editors(request, unit, toolkit))
+
+
+def _device_links(
+    request: LaneRequest,
+    built: list[tuple[Action, ObjectProduct]],
+    toolkit: Toolkit,
+    host: Compiler,
+    key: str,
+) -> list[tuple[Action, ObjectProduct]]:
+    """Return one device link for each image, where the project asks for it."""
+    made = []
+    for group in groups(request) if wanted("cuda", request) else ():
+        objects = tuple(product.path for _, product in built if product.unit in group.units)
+        name = f"device-link{f'-{group.owner.root}' if group.owner.root else ''}.o"
+        out = output_path(request.build, "cuda", group.target, name)
+        flags = dict.fromkeys(code_flags(unit) for unit in group.units)
+        action = Action(
+            name=f"cuda device link {group.target} {group.owner.root}".rstrip(),
+            argv=(
+                *(str(toolkit.nvcc), *_joined(tuple(flags)), "-ccbin", str(host.cxx), "--objdir-as-tempdir"),
+                *(
+                    "-Xcompiler",
+                    "-fPIC",
+                    "-dlink",
+                    *objects,
+                    f"-L{toolkit.libraries}",
+                    "-lcudadevrt",
+                    "-o",
+                    out,
+                ),
+            ),
+            inputs=(*objects, str(toolkit.nvcc.resolve())),
+            outputs=(out,),
+            role=Role.OBJECT,
+            env=(("LC_ALL", "C"), ("PATH", tool_path(request.environment))),
+            key=key,
+            memory=MEMORY,
+            description=f"link the device code of {group.target}",
+        )
+        made.append((action, ObjectProduct(path=out, unit=group.owner)))
+    return made
+
+
+def _joined(flags: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    """Return the ``-gencode`` pairs of several units, each once."""
+    pairs = dict.fromkeys(pair for each in flags for pair in zip(each[::2], each[1::2], strict=True))
+    return tuple(word for pair in pairs for word in pair)
 
 
 def _for_editors(request: LaneRequest, unit: Unit, toolkit: Toolkit) -> tuple[str, ...]:

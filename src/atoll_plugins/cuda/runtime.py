@@ -12,6 +12,7 @@ from atoll.errors import LaneError
 from atoll.plugin import LaneRequest, RuntimeFolder
 from atoll.plugin.options import text_option
 from atoll_plugins.cuda.toolkit import PREFIX, Toolkit, missing_stage
+from atoll_plugins.formats.device_link import wanted
 
 _WAYS = ("static", "shared")
 
@@ -42,19 +43,21 @@ def runtime_of(request: LaneRequest, toolkit: Toolkit) -> tuple[tuple[str, ...],
     """
     way = way_of(request)
     folder = toolkit.libraries
+    # What device code calls of the runtime, where device code is linked.
+    device = ("-lcudadevrt",) if wanted("cuda", request) else ()
     if way == "static":
         if not (folder / "libcudart_static.a").is_file():
             where = folder / "libcudart_static.a"
             raise LaneError(missing_stage(str(where), where.name, str(toolkit.root)))
-        return (f"-L{folder}", "-lcudart_static", "-lrt", "-lpthread", "-ldl"), ()
+        return (f"-L{folder}", *device, "-lcudart_static", "-lrt", "-lpthread", "-ldl"), ()
     name = f"libcudart.so.{toolkit.release[0]}"
     if not (folder / name).exists():
         raise LaneError(missing_stage(str(folder / name), name, str(toolkit.root)))
     major, minor = toolkit.release
-    wanted = f"nvidia-cuda-runtime>={major}.{minor},<{major + 1}" if toolkit.digest else ""
+    brings = f"nvidia-cuda-runtime>={major}.{minor},<{major + 1}" if toolkit.digest else ""
     inside = f"{PREFIX}/lib" if toolkit.digest else ""
     # No wheel has the name that `-lcudart` looks for.
     return (
-        (f"-L{folder}", f"-l:{name}"),
-        (RuntimeFolder(path=str(folder), requirement=wanted, inside=inside),),
+        (f"-L{folder}", *device, f"-l:{name}"),
+        (RuntimeFolder(path=str(folder), requirement=brings, inside=inside),),
     )

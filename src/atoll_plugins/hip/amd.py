@@ -10,6 +10,7 @@ from atoll.graph import Action, Role
 from atoll.plugin import LanePlan, LaneRequest, ObjectProduct, RuntimeFolder, ToolChoice, Unit
 from atoll.plugin.options import list_option
 from atoll.plugin.tools import argument, fingerprint, output_path, python_program
+from atoll_plugins.formats.device_link import groups, wanted
 from atoll_plugins.formats.host_compilers import tool_path
 from atoll_plugins.hip.clangs import Clang, choose
 from atoll_plugins.hip.rules import processor_of
@@ -47,9 +48,11 @@ def plan_amd(request: LaneRequest) -> LanePlan:
     key = fingerprint((*clang.programs, *(sdk.bitcode / name for name in sorted(sdk.files) if sdk.bitcode)))
     folder, made = _libraries(request, clang, sdk, key)
     built = [_compile(request, unit, clang, sdk, folder, made, key) for unit in request.units]
+    links = _device_links(request, built, clang, sdk, folder, key) if wanted("hip", request) else []
     return LanePlan(
-        actions=(*made, *(action for action, _ in built)),
-        objects=tuple(product for _, product in built),
+        actions=(*made, *(action for action, _ in built), *(action for action, _ in links)),
+        # What is linked for devices holds the host halves too.
+        objects=tuple(product for _, product in links or built),
         link_args=(*(() if sdk.system else (f"-L{runtime}",)), "-lamdhip64"),
         runtime=() if sdk.system else (RuntimeFolder(path=str(runtime)),),
         tools=(
@@ -164,6 +167,7 @@ def _compile(
     argv = (
         *(str(clang.compiler.cxx), "-x", "hip", *code_flags(unit), f"--rocm-device-lib-path={folder}"),
         *(abi_flag(clang, sdk), "-include", str(HEADER), "-D__HIP_PLATFORM_AMD__"),
+        *(("-fgpu-rdc",) if wanted("hip", request) else ()),
         *(() if sdk.system else ("-isystem", f"{sdk.prefix}/include")),
         *common_flags(request, unit),
         *("-MD", "-MF", depfile, "-c", argument(unit.path), "-o", out),
@@ -188,6 +192,39 @@ def _compile(
         description=f"compile {unit.path} for {unit.entry}",
     )
     return action, ObjectProduct(path=out, unit=unit)
+
+
+def _device_links(
+    request: LaneRequest,
+    built: list[tuple[Action, ObjectProduct]],
+    clang: Clang,
+    sdk: Sdk,
+    folder: str,
+    key: str,
+) -> list[tuple[Action, ObjectProduct]]:
+    """Return one object for each image: its units joined, device code linked, host code as it was."""
+    found = []
+    for group in groups(request, every_archive=True):
+        objects = tuple(product.path for _, product in built if product.unit in group.units)
+        name = f"device-link{f'-{group.owner.root}' if group.owner.root else ''}.o"
+        out = output_path(request.build, "hip", group.target, name)
+        archs = dict.fromkeys(flag for unit in group.units for flag in code_flags(unit))
+        action = Action(
+            name=f"hip device link {group.target} {group.owner.root}".rstrip(),
+            argv=(
+                *(str(clang.compiler.cxx), "--hip-link", "-fgpu-rdc", *archs),
+                *(f"--rocm-device-lib-path={folder}", abi_flag(clang, sdk), "-r", *objects, "-o", out),
+            ),
+            inputs=(*objects, *(str(path) for path in clang.programs)),
+            outputs=(out,),
+            role=Role.OBJECT,
+            env=(("LC_ALL", "C"), ("PATH", tool_path(request.environment))),
+            key=key,
+            memory=MEMORY,
+            description=f"link the device code of {group.target}",
+        )
+        found.append((action, ObjectProduct(path=out, unit=group.owner)))
+    return found
 
 
 def common_flags(request: LaneRequest, unit: Unit) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from atoll.errors import LaneError
 from atoll.plugin import LanePlan, LaneRequest, LaneStatus, UnitKind
 from atoll.plugin.options import check_options
 from atoll.store import Payload
+from atoll_plugins.formats.device_link import OPTION, refuse_forgotten
 from atoll_plugins.hip.amd import STAGES, plan_amd
 from atoll_plugins.hip.clangs import choose
 from atoll_plugins.hip.nvidia import PAYLOAD, check_cuda, plan_nvidia
@@ -22,7 +23,10 @@ from atoll_plugins.hip.rules import HipRules
 from atoll_plugins.hip.sdk import check_bitcode, check_runtime, locate
 from atoll_plugins.hip.units import NVIDIA, check_entries, platform_of
 
-OPTIONS = ("compiler", "rocm", "flags")
+OPTIONS = ("compiler", "rocm", "flags", OPTION)
+# A flag that makes device code to be linked, and what a host linker misses of it.
+_RELOCATABLE = ("-fgpu-rdc",)
+_MISSED = "__hip_gpubin_handle_…"
 
 
 class HipLane:
@@ -42,6 +46,7 @@ class HipLane:
         if not request.units or request.accel.get("hip") is None:
             return ()
         check_entries(request)
+        refuse_forgotten(self.name, request, _RELOCATABLE, _MISSED)
         if platform_of(request) != NVIDIA:
             return ()
         check_cuda(request)
@@ -58,6 +63,7 @@ class HipLane:
         if not request.units:
             return LanePlan()
         check_entries(request)
+        refuse_forgotten(self.name, request, _RELOCATABLE, _MISSED)
         return plan_nvidia(request) if platform_of(request) == NVIDIA else plan_amd(request)
 
     def status(self, environment: Mapping[str, str], stored: frozenset[str]) -> LaneStatus:

@@ -15,6 +15,7 @@ from atoll.graph import Action, Role
 from atoll.plugin import LanePlan, LaneRequest, ObjectProduct, RuntimeFolder, ToolChoice, Unit
 from atoll.plugin.tools import argument, fingerprint, output_path, version_numbers
 from atoll.store import Payload, PayloadRoot
+from atoll_plugins.formats.device_link import wanted
 from atoll_plugins.formats.host_compilers import tool_path
 from atoll_plugins.hip.amd import MEMORY, common_flags
 from atoll_plugins.hip.clangs import Clang, choose
@@ -64,6 +65,15 @@ def check_cuda(request: LaneRequest) -> None:
     Raises:
         LaneError: With both versions, or the architectures that are too new.
     """
+    if wanted("hip", request):
+        raise LaneError(
+            Diagnostic(
+                code="ATL0530",
+                message="HIP on NVIDIA links no device code",
+                notes=("`[lane.hip] device-link` is: true", "the wheels of CUDA 11.8 hold no device linker"),
+                hint="keep what kernels call in the unit of the kernel, or compile the source as CUDA",
+            )
+        )
     entry = request.accel.get("cuda")
     assert entry is not None
     asked = entry.version.parts if entry.version else ()

@@ -18,7 +18,9 @@ def listed(text: str, lane: str) -> set[str]:
     return set(re.findall(r"^\| `([a-z-]+)` \| ", section[0], re.MULTILINE))
 
 
-@pytest.mark.parametrize("lane", ["ascendc", "cuda", "hip", "host", "metal", "opencl", "slang", "spirv", "sycl"])
+@pytest.mark.parametrize(
+    "lane", ["ascendc", "cuda", "hip", "host", "metal", "opencl", "slang", "spirv", "sycl"]
+)
 def test_every_option_is_on_the_page(lane: str) -> None:
     options = importlib.import_module(f"atoll_plugins.{lane}.lane").OPTIONS
     assert listed(PAGE.read_text(encoding="utf-8"), lane) == set(options)
@@ -26,7 +28,14 @@ def test_every_option_is_on_the_page(lane: str) -> None:
 
 def test_an_option_that_is_missing_is_seen() -> None:
     text = PAGE.read_text(encoding="utf-8").replace("| `runtime` |", "| `x` |")
-    assert listed(text, "cuda") ^ {"compiler", "flags", "host-compiler", "runtime", "version"} == {
+    assert listed(text, "cuda") ^ {
+        "compiler",
+        "device-link",
+        "flags",
+        "host-compiler",
+        "runtime",
+        "version",
+    } == {
         "x",
         "runtime",
     }

@@ -143,6 +143,11 @@ CODES = {
         "A lambda is a kernel only to a compiler that compiles host and device from one parse. The toolchain "
         "that packages bring compiles free functions.",
     ),
+    "ATL0535": CodeInfo(
+        "device code that nothing links",
+        "A flag makes device code whose functions are joined across units by a device linker, before the host "
+        "links. Without that step the host's linker misses a symbol that no source names.",
+    ),
     "ATL0532": CodeInfo(
         "a compiler that makes no valid module of a language",
         "A small shader was compiled for the environment that the build asks for, and what came out breaks "
