@@ -9,6 +9,7 @@ BENCHES = {
     "build": "tools.bench.build",
     "calls": "tools.bench.calls",
     "kernels": "tools.bench.kernels",
+    "runtime": "tools.bench.runtime",
 }
 
 

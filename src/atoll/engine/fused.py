@@ -72,10 +72,12 @@ class Fused:
     def __repr__(self) -> str:
         return f"<fused {self.__name__}>"
 
-    def __call__(self, *operands: Any) -> Array:
+    def __call__(self, *operands: Any, out: Array | None = None) -> Array:
         """Return the result for some operands: arrays of one device, and numbers.
 
         Arrays repeat to a common shape as in NumPy. Numbers are arguments of the kernel, not a part of it.
+        `out` is an array of the result's shape and type to write to; it may be an operand that is read at the
+        same place only.
 
         Raises:
             LaunchError: Where an operand lies elsewhere or does not fit, the function cannot be traced, or
@@ -89,7 +91,12 @@ class Fused:
         shape = self._shape(found, arrays)
         numbers = [item for item in operands if not isinstance(item, Array)]
         result = (*shape[:-1], 1) if found.row_alone and shape else shape
-        out = empty(result, found.out, device=device)
+        if out is None:
+            out = empty(result, found.out, device=device)
+        elif (out.shape, out.element, out.device) != (result, found.out, device):
+            raise shapes.refused(
+                self.__name__, "has another result", f"{out!r}", f"{found.out}{list(result)}"
+            )
         if out.size and 0 not in shape:
             self._run(found, arrays, numbers, shape, out)
         elif out.size:

@@ -5,6 +5,7 @@ An array of another device, or one in the host's memory beside arrays of a devic
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,14 +15,16 @@ from atoll.ir import Kernel, View, accesses
 from atoll.kernels.arguments import ArrayArgument, Checked, _fault, _refuse, scalar_value
 from atoll.kernels.contract import hold
 from atoll.kernels.launch import Done, Launch, Loaded, Shape, _fields, executable_for, open_device
+from atoll.kernels.prepared import _LETTERS, _format, _kind
 from atoll.kernels.structs import spread
-from atoll.kernels.variants import narrowed, promises
+from atoll.kernels.variants import NOTHING, ROW, Promises, narrowed, promises, takes_promises
 from atoll.runtime.array import Array
 from atoll.runtime.pack import pack_block
 from atoll.runtime.regions import bounds
 
 if TYPE_CHECKING:
     from atoll.ir import Parameter
+    from atoll.kernels.front import Compiled
     from atoll.plugin import AddressedDevice
 
 #: What stands for the address of a buffer that has none, so that two buffers never overlap.
@@ -53,13 +56,127 @@ def launch_resident(launch: Launch, arguments: Sequence[Any]) -> Done:
             graph.note(item.array.buffer, written=item.written)
         elif item.written:
             item.array.buffer.written()
+    if compiled.plain and not kernel.requires and all(item.type in _LETTERS for item in code.layout.fields):
+        launch._prepared = Ready(launch, compiled, device, code, shape, known)  # type: ignore[assignment]
     return Done(device.info.name)
+
+
+class Ready:
+    """A launch on arrays of a device, made short: call it with the arguments; None means to ask everything.
+
+    As :class:`atoll.kernels.prepared.Prepared`: what it does not expect it leaves to the whole check.
+    """
+
+    def __init__(
+        self, launch: Launch, compiled: Compiled, device: Any, code: Loaded, shape: Shape, known: Promises
+    ) -> None:
+        from atoll.plugin import registry
+
+        used = accesses(compiled.kernel)
+        self._kernel, self._compiled, self._device, self._code = launch.kernel, compiled, device, code
+        self._shape, self._name = shape, device.info.name
+        promised = takes_promises(registry().emitters[device.target().backend])
+        self._known = known if promised else NOTHING
+        self._bound = device.bind(code.executable, shape.block) if getattr(device, "memory", "") else None
+        self._pack = struct.Struct(_format(code.layout)).pack
+        self._domain = shape.domain if code.layout.has_domain else ()
+        self._last: list[Any] | None = None
+        self._params: list[tuple[Any, int, bool]] = [
+            (item.type.element.name, item.type.rank, used[item.name] != "read")
+            if isinstance(item.type, View)
+            else (_kind(item.type), 0, False)
+            for item in compiled.kernel.params
+        ]
+
+    def __call__(self, arguments: tuple[Any, ...]) -> Done | None:
+        """Launch, or return None where an argument is not what was prepared for."""
+        if len(arguments) != len(self._params) or not self._serves():
+            return None
+        values: list[Any] = [*self._domain]
+        arrays = self._taken(arguments, values)
+        if arrays is None or (self._known != NOTHING and not self._is_as_promised(arrays)):
+            return None
+        try:
+            block = self._pack(*values)
+        except (struct.error, OverflowError):
+            return None
+        groups, local = self._shape.groups, self._shape.block
+        if self._bound is not None:
+            self._bound(groups, [item.address for item in arrays], block, 0)
+        else:
+            self._device.launch(self._code.executable, groups, local, _passed(self._code, arrays, block))
+        for item, (_, _, writes) in self._pairs(arrays):
+            if writes:
+                item.buffer.written()
+        return Done(self._name)
+
+    def _serves(self) -> bool:
+        """Tell whether kernel and device are still what was prepared for, and nothing is being recorded."""
+        kernel, device = self._kernel, self._device
+        if not getattr(device, "is_open", False) or getattr(device, "graph", None) is not None:
+            return False
+        return kernel._compiled is self._compiled and kernel.is_current()
+
+    def _taken(self, arguments: tuple[Any, ...], values: list[Any]) -> list[Array] | None:
+        """Fill in what the arguments give to the block; return the arrays, or None if one is unexpected."""
+        arrays: list[Array] = []
+        for value, (kind, rank, writes) in zip(arguments, self._params, strict=True):
+            if not rank:
+                if type(value) is not kind:
+                    return None
+                values.append(value)
+                continue
+            if type(value) is not Array or value.buffer.device is not self._device or value.element != kind:
+                return None
+            if len(value.shape) != rank or (writes and 0 in value.strides):
+                return None
+            arrays.append(value)
+            values += (0 if self._bound else value.offset, *value.shape, *value.strides)
+        return arrays
+
+    def _is_as_promised(self, arrays: list[Array]) -> bool:
+        """Tell whether what the code was made for is true of these arrays; the last places are remembered."""
+        places = [(_start(item), item.shape, item.strides) for item in arrays]
+        if places != self._last:
+            found = [_extent(item, writes) for item, (_, _, writes) in self._pairs(arrays)]
+            if promises(found, self._asked()) != self._known:
+                return False
+            self._last = places
+        return True
+
+    def _pairs(self, arrays: list[Array]) -> list[tuple[Array, tuple[Any, int, bool]]]:
+        return list(zip(arrays, [item for item in self._params if item[1]], strict=True))
+
+    def _asked(self) -> Shape:
+        """Return the shape that the promises are asked of: before work-items were joined."""
+        if not self._code.wide:
+            return self._shape
+        domain = (self._shape.domain[0] * ROW, *self._shape.domain[1:])
+        return Shape(domain, self._shape.groups, self._shape.block)
+
+
+def _start(value: Array) -> int:
+    """Return where an array lies, or what stands for it."""
+    base = value.buffer.address if value.device.memory else value.buffer.handle * _APART
+    return base + value.offset * value.itemsize
+
+
+def _extent(value: Array, written: bool) -> ArrayArgument:
+    first = _start(value)
+    low, high = bounds(first, value.shape, value.strides, value.itemsize)
+    return ArrayArgument(low, high, first, value.itemsize, written, "", value, value.shape, value.strides, 0)
+
+
+def _passed(code: Loaded, arrays: Sequence[Array], block: bytes) -> tuple[Any, ...]:
+    from atoll.plugin import BufferArgument, ScalarArgument
+
+    handles = (item.buffer.handle for item in arrays)
+    buffers = [BufferArgument(*pair) for pair in zip(handles, code.layout.access, strict=True)]
+    return (*buffers, ScalarArgument(block, 8)) if block else tuple(buffers)
 
 
 def queue(device: Any, code: Loaded, shape: Shape, checked: Checked) -> None:
     """Queue one launch on arrays of a device."""
-    from atoll.plugin import BufferArgument, ScalarArgument
-
     arrays = [cast("Array", item.array) for item in checked.arrays]
     if getattr(device, "memory", ""):
         block = pack_block(code.layout, _fields(shape, checked, [0] * len(arrays)))
@@ -67,10 +184,7 @@ def queue(device: Any, code: Loaded, shape: Shape, checked: Checked) -> None:
         bound(shape.groups, [item.address for item in arrays], block, 0)
         return
     block = pack_block(code.layout, _fields(shape, checked, [item.offset for item in arrays]))
-    handles = (item.buffer.handle for item in arrays)
-    buffers = [BufferArgument(*pair) for pair in zip(handles, code.layout.access, strict=True)]
-    scalars = (ScalarArgument(block, 8),) if block else ()
-    device.launch(code.executable, shape.groups, shape.block, (*buffers, *scalars))
+    device.launch(code.executable, shape.groups, shape.block, _passed(code, arrays, block))
 
 
 def _checked(kernel: Kernel, values: Sequence[Any], device: Any) -> Checked:
@@ -104,8 +218,7 @@ def _array(param: Parameter, view: View, value: Any, written: bool, device: Any)
     if written and repeats and value.size:
         raise _refuse(param, "an array that repeats its elements, which the kernel would write")
     item = view.element.nbytes
-    base = value.buffer.address if getattr(device, "memory", "") else value.buffer.handle * _APART
-    first = base + value.offset * item
+    first = _start(value)
     low, high = bounds(first, value.shape, value.strides, item)
     return ArrayArgument(low, high, first, item, written, param.name, value, value.shape, value.strides, 0)
 

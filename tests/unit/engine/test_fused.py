@@ -199,6 +199,17 @@ def test_an_operand_from_elsewhere_is_an_error_always() -> None:
         add(on(X), Y)
 
 
+def test_a_result_goes_where_it_is_asked_for() -> None:
+    add = f.fuse(lambda x, y: x + y)
+    out = on(np.zeros_like(X))
+    before = out.buffer.epoch
+    assert add(on(X), on(Y), out=out) is out
+    np.testing.assert_array_equal(out.numpy(), X + Y)
+    assert out.buffer.epoch != before
+    with pytest.raises(atoll.AtollError, match="has another result"):
+        add(on(X), on(Y), out=out[1:])
+
+
 def test_a_traced_value_has_a_name_for_everything_it_does() -> None:
     x = expression.Traced(expression.Node("input", (), "f32", (0, "f32")))
     assert expression.spelled((1.0 / x - 2.0).node) == "sub(div(1.0, x0), 2.0)"

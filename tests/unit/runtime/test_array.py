@@ -81,6 +81,28 @@ def test_a_kernel_runs_where_its_arrays_are(device: str) -> None:
     np.testing.assert_array_equal(out.numpy(), [0, 1, 2, 3, 7, 7, 7, 7])
 
 
+@pytest.mark.parametrize("device", ["cpu", "vulkan"])
+def test_a_prepared_launch_asks_what_may_differ(device: str) -> None:
+    launch = scaled_sum.over(4)
+    x, y, out = ramp(8, device=device), ramp(8, device=device), ramp(4, device=device)
+    for a, left, right in (
+        (1.0, x[:4], y[:4]),
+        (2.0, x[4:], y[::2]),
+        (3.0, x[1:5], y[::-2]),
+        (1, x[:4], x[:4]),
+    ):
+        epoch = out.buffer.epoch
+        launch(a, left, right, out)
+        np.testing.assert_array_equal(out.numpy(), np.float32(a) * left.numpy() + right.numpy())
+        assert out.buffer.epoch != epoch
+    whole = x.numpy()
+    launch(1.0, x[1:5], y[:4], x[:4])  # over what it reads, which a copy would not see
+    assert x.numpy()[4:].tolist() == whole[4:].tolist()
+    for wrong in (x[:4].reshape(2, 2), ramp(4, device="opencl"), np.zeros(4, np.float32)):
+        with pytest.raises(atoll.AtollError):
+            launch(1.0, wrong, y[:4], out)
+
+
 def test_every_write_has_a_new_epoch_and_a_read_has_none() -> None:
     x, y, out = ramp(8), ramp(8), ramp(8)
     before = x.buffer.epoch, out.buffer.epoch
