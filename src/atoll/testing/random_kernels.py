@@ -2,10 +2,11 @@
 
 A kernel works on a few locals of mixed types with nested branches, loops that end, `break`, `continue` and
 early returns; every operation may stand anywhere its types allow. Half of the kernels pass values between
-the work-items of a group through shared memory, so with barriers, some inside loops; half have an array of
-each work-item; half count with atomics whose order does not matter. Some expressions stand twice, some loads
-only behind what says that their element exists, some elements are read after they were written. Each is
-valid KIR (the verifier runs over it) and touches only elements that exist.
+the work-items of a group through shared memory, so with barriers, some inside loops, and many of these
+through sub-groups too; half have an array of each work-item; half count with atomics whose order does not
+matter. Some expressions stand twice, some loads only behind what says that their element exists, some
+elements are read after they were written. Each is valid KIR (the verifier runs over it) and touches only
+elements that exist.
 """
 
 from __future__ import annotations
@@ -56,6 +57,9 @@ _UNARY: dict[bool, list[ops.Unary]] = {
     False: [ops.Unary.NEG_WRAP, ops.Unary.ABS_WRAP, ops.Unary.NOT],
 }
 _DIVISIONS = sorted(ops.DIVISIONS)
+#: What sub-groups compute, and of what types.
+_SUBGROUP = tuple(op for op in ops.SubGroup if op not in (ops.SubGroup.ALL, ops.SubGroup.ANY))
+_TOGETHER = (I32, U32, I64, U64)
 #: Elements of `counts` that all work-items change, one for each operation whose order does not matter.
 COMMON = 8
 _COUNTING = (
@@ -276,16 +280,33 @@ class _Maker:
         found: list[nodes.Stmt] = []
         for _ in range(self.draw.randint(1, 3)):
             found += self.block(self.draw.randint(1, 2), 2, inside=False)
+            if self.draw.random() < 0.4:
+                found += self.together()
             if self.draw.random() < 0.5:
                 found += self.exchange()
             else:
                 found += self.group_loop()
         return found
 
+    def together(self) -> list[nodes.Stmt]:
+        """Let sub-groups compute something of integers; the order of a float's sum would be the target's."""
+        held = [name for name, scalar in self.locals.items() if scalar in _TOGETHER and name[0] == "v"]
+        name = self.draw.choice(held or ["k1"])
+        scalar = self.locals[name]
+        op = self.draw.choice(_SUBGROUP)
+        lane: nodes.Expr | None = None
+        if op is ops.SubGroup.SHUFFLE:
+            width = nodes.Builtin(ops.Id.SUBGROUP_SIZE, 0)
+            lane = nodes.Binary(ops.Binary.REM_FLOOR, self.expression(I32, 1), width)
+        elif op is ops.SubGroup.BROADCAST:
+            lane = nodes.const(I32, 0)
+        return [nodes.SubGroup(op, self.expression(scalar, 2), name, lane)]
+
     def group_loop(self) -> list[nodes.Stmt]:
         here = nodes.Local("g", I32)
         limit = nodes.Binary(ops.Binary.AND, nodes.Param("n", I32), nodes.const(I32, 3))
         body = [*self.exchange(), *self.block(1, 1, inside=False)]
+        body += self.together() if self.draw.random() < 0.3 else []
         leave = nodes.Compare(ops.Compare.EQ, here, nodes.const(I32, self.draw.randint(0, 2)))
         if self.draw.random() < 0.5:
             body += [nodes.If(leave, (self.jump(),)), *self.exchange()]
