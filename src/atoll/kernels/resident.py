@@ -56,7 +56,8 @@ def launch_resident(launch: Launch, arguments: Sequence[Any]) -> Done:
             graph.note(item.array.buffer, written=item.written)
         elif item.written:
             item.array.buffer.written()
-    if compiled.plain and not kernel.requires and all(item.type in _LETTERS for item in code.layout.fields):
+    is_plain = compiled.plain and not kernel.requires and graph is None
+    if is_plain and all(item.type in _LETTERS for item in code.layout.fields):
         launch._prepared = Ready(launch, compiled, device, code, shape, known)  # type: ignore[assignment]
     return Done(device.info.name)
 

@@ -33,11 +33,13 @@ class Table:
     def __getattr__(self, name: str) -> Any:
         """Return a function, or a number that the declarations define."""
         if name in self.functions:
-            return self.functions[name]
-        try:
-            return _constants(self.ffi)[name]
-        except KeyError:
-            raise AttributeError(name) from None
+            found: Any = self.functions[name]
+        elif name in _constants(self.ffi):
+            found = _constants(self.ffi)[name]
+        else:
+            raise AttributeError(name)
+        self.__dict__[name] = found  # asked here once only: drivers ask in every launch
+        return found
 
     def wrapped(self, around: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> Table:
         """Return a table whose functions are `around(name, function)`."""

@@ -79,7 +79,7 @@ class Trace:
             {"ph": "M", "name": "process_name", "pid": number, "tid": 0, "args": {"name": track}}
             for track, number in tracks.items()
         ]
-        for span in self.spans:
+        for span in sorted(self.spans, key=lambda span: span.start + offsets[span.track]):
             start = span.start + offsets[span.track]
             row = {"ph": "X", "name": span.name, "pid": tracks[span.track], "tid": span.thread}
             rows.append({**row, "ts": start / 1000, "dur": (span.end - span.start) / 1000})

@@ -23,23 +23,33 @@ class Descriptors:
         #: Pools and how many bindings each has room for; the one in use is the `at`-th.
         self._pools: list[tuple[int, int]] = []
         self._at = self._sets = self._bindings = 0
+        #: Sets by what they bind: a loop of launches on the same buffers takes one.
+        self._known: dict[tuple[int, ...], int] = {}
+        vk = maker.vk
+        self._layout, self._out = vk.ffi.new("VkDescriptorSetLayout[1]"), vk.ffi.new("VkDescriptorSet *")
+        self._ask = vk.ffi.new("VkDescriptorSetAllocateInfo *")
+        self._ask.sType = vk.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO
+        self._ask.descriptorSetCount = 1
+        self._ask.pSetLayouts = self._layout
+        #: For each number of buffers what describes them and what writes them.
+        self._rows: dict[int, tuple[Any, Any]] = {}
 
     def bind(self, pipeline: Pipeline, buffers: Sequence[int]) -> int:
         """Return a set that binds buffers from 0 on."""
-        pool = self._pool(len(buffers))
+        key = (pipeline.set_layout, *buffers)
+        found = self._known.get(key, 0)
+        if found:
+            return found
         vk, maker = self._maker.vk, self._maker
-        layouts = vk.ffi.new("VkDescriptorSetLayout[]", [pipeline.set_layout])
-        values = {
-            "sType": vk.VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-            "descriptorPool": pool,
-            "descriptorSetCount": 1,
-            "pSetLayouts": layouts,
-        }
-        kind = "VkDescriptorSet"
-        found: int = maker.make("vkAllocateDescriptorSets", kind, f"{kind}AllocateInfo", values)
+        self._ask.descriptorPool = self._pool(len(buffers))
+        self._layout[0] = pipeline.set_layout
+        result = vk.vkAllocateDescriptorSets(maker.device, self._ask, self._out)
+        maker.check("vkAllocateDescriptorSets", result)
+        found = int(self._out[0])
         self._sets += 1
         self._bindings += len(buffers)
         self._write(found, buffers)
+        self._known[key] = found
         return found
 
     def _pool(self, bindings: int) -> int:
@@ -67,24 +77,33 @@ class Descriptors:
         return made
 
     def _write(self, descriptor_set: int, buffers: Sequence[int]) -> None:
+        vk, count = self._maker.vk, len(buffers)
+        infos, writes = self._rows.get(count) or self._described(count)
+        for index, buffer in enumerate(buffers):
+            infos[index].buffer = buffer
+            writes[index].dstSet = descriptor_set
+        vk.vkUpdateDescriptorSets(self._maker.device, count, writes, 0, vk.ffi.NULL)
+
+    def _described(self, count: int) -> tuple[Any, Any]:
         vk, new = self._maker.vk, self._maker.vk.ffi.new
-        infos = new("VkDescriptorBufferInfo[]", [(each, 0, _WHOLE) for each in buffers])
-        writes = new("VkWriteDescriptorSet[]", len(buffers))
-        for index in range(len(buffers)):
+        infos = new("VkDescriptorBufferInfo[]", [(0, 0, _WHOLE)] * count)
+        writes = new("VkWriteDescriptorSet[]", count)
+        for index in range(count):
             row: Any = writes[index]
             row.sType = vk.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
-            row.dstSet = descriptor_set
             row.dstBinding = index
             row.descriptorCount = 1
             row.descriptorType = vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
             row.pBufferInfo = infos + index
-        vk.vkUpdateDescriptorSets(self._maker.device, len(buffers), writes, 0, vk.ffi.NULL)
+        self._rows[count] = infos, writes
+        return infos, writes
 
     def reset(self) -> None:
         """Take every set back; nothing in flight uses one."""
         vk = self._maker.vk
         used = self._pools[: self._at + 1] if self._sets or self._at else []
         self._at = self._sets = self._bindings = 0
+        self._known.clear()
         for pool, _ in used:
             result = vk.vkResetDescriptorPool(self._maker.device, pool, 0)
             self._maker.check("vkResetDescriptorPool", result)
@@ -94,4 +113,5 @@ class Descriptors:
         for pool, _ in self._pools:
             self._maker.destroy("vkDestroyDescriptorPool", pool)
         self._pools.clear()
+        self._known.clear()
         self._at = self._sets = self._bindings = 0

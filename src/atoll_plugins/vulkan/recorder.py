@@ -63,6 +63,9 @@ class Recorder:
         #: Whether barriers were recorded that never ran: the next command is kept behind everything.
         self._distrusts = False
         vk = maker.vk
+        self._sets = vk.ffi.new("VkDescriptorSet[1]")
+        self._barrier = vk.ffi.new("VkMemoryBarrier *")
+        self._barrier.sType = vk.VK_STRUCTURE_TYPE_MEMORY_BARRIER
         self._stages = {
             _COMPUTE: vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
             _TRANSFER: vk.VK_PIPELINE_STAGE_TRANSFER_BIT,
@@ -88,8 +91,8 @@ class Recorder:
         point, layout = vk.VK_PIPELINE_BIND_POINT_COMPUTE, request.pipeline.layout
         vk.vkCmdBindPipeline(commands, point, request.pipeline.pipeline)
         if bound:
-            sets = vk.ffi.new("VkDescriptorSet[]", [bound])
-            vk.vkCmdBindDescriptorSets(commands, point, layout, 0, 1, sets, 0, vk.ffi.NULL)
+            self._sets[0] = bound
+            vk.vkCmdBindDescriptorSets(commands, point, layout, 0, 1, self._sets, 0, vk.ffi.NULL)
         if request.push:
             stage, data = vk.VK_SHADER_STAGE_COMPUTE_BIT, vk.ffi.from_buffer(request.push)
             vk.vkCmdPushConstants(commands, layout, stage, 0, len(request.push), data)
@@ -130,8 +133,7 @@ class Recorder:
         stages = self._stages.keys() if everything else hazards.reading | hazards.writing
         writing = self._stages.keys() if everything else hazards.writing
         before = sum(self._stages[stage] for stage in stages)
-        barrier = vk.ffi.new("VkMemoryBarrier *")
-        barrier.sType = vk.VK_STRUCTURE_TYPE_MEMORY_BARRIER
+        barrier = self._barrier
         barrier.srcAccessMask = sum(self._writes[stage] for stage in writing)
         barrier.dstAccessMask = self._all_access | (vk.VK_ACCESS_HOST_READ_BIT if host else 0)
         after = sum(self._stages.values()) | (vk.VK_PIPELINE_STAGE_HOST_BIT if host else 0)
