@@ -76,6 +76,13 @@ RUN = {
         CPU,
     ),
 }
+# One header for islands in four languages.
+RUN["target"] = (
+    Case(device="pthread"),
+    Case(("--accel", "cuda13.0+{sm_90}"), absent=NO_CUDA),
+    Case(("--accel", "hip5.2+{gfx942}"), absent="hipErrorInvalidDevice", toolchain=True),
+    CPU,
+)
 # A unit in Python for the same roots: nothing in its folders but the kernel.
 RUN["kernels_in_cpp"] = RUN["saxpy/run_time"]
 # What runs elsewhere: why, and which test.
@@ -83,6 +90,7 @@ ELSEWHERE = {
     "thread": ("it becomes a wheel", "test_thread.py"),
     "kernels": ("Python calls its kernels, without a build", "test_kernels.py"),
     "python_package": ("pip installs it", "test_pep517.py"),
+    "gpt2": ("Python trains it, without a build", "test_gpt2.py"),
     "custom_layer": ("Python fuses it, without a build", "test_custom_layer.py"),
     "saxpy/sycl": ("its toolchain is 520 MB", "test_sycl.py"),
     "boundary": ("it has four programs", "test_boundary_rungs.py"),

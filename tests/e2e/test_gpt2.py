@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from e2e.harness import copied, run
 from emitter_kit import device
 from gpt2_reference import attention, difference, example, forward, gelu, layernorm, losses
 
@@ -229,6 +233,14 @@ def on_the_processor() -> list[float]:
 def test_losses_are_those_of_pytorch(on_the_processor: list[float]) -> None:
     np.testing.assert_allclose(on_the_processor, in_torch(10), rtol=0, atol=1e-4)
     assert on_the_processor[-1] < on_the_processor[0] - 0.5
+
+
+def test_the_script_trains_and_names_its_device(tmp_path: Path) -> None:
+    done = run(sys.executable, "train.py", "--steps", "2", where=copied("gpt2", tmp_path))
+    assert done.code == 0, done.err
+    first, second = done.out.splitlines()
+    assert re.fullmatch(r"step 0: loss 5\.5\d+ on .+, \d+\.\d\d s", first)
+    assert second.startswith("step 1: loss 5.")
 
 
 @pytest.mark.parametrize("backend", ["vulkan", "opencl"])

@@ -28,6 +28,8 @@ from atoll_plugins.cuda.units import archs_of, spelled
 from atoll_plugins.formats.host_compilers import Compiler, choose, read_compiler, tool_path
 
 STUB = Path(__file__).resolve().with_name("stub")
+#: Where `<atoll/target.h>` lies.
+HEADERS = Path(__file__).resolve().with_name("include")
 MEMORY = 1 << 30
 STAGES = ("ptxas", "fatbinary")
 _PROBE = """\
@@ -211,7 +213,7 @@ def _compile(
         *(("-g",) if request.debug else ("-DNDEBUG",)),
         *(("-fPIC",) if unit.position_independent else ()),
         *(("-fvisibility=hidden",) if unit.hidden else ()),
-        *(f"-I{folder}" for folder in unit.includes),
+        *(f"-I{folder}" for folder in (*unit.includes, HEADERS)),
         *(f"-D{define}" for define in unit.defines),
         *(part for header in unit.force_include for part in ("-include", header)),
         *list_option("cuda", request, "flags"),

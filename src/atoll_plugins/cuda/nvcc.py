@@ -10,7 +10,7 @@ from atoll.graph import Action, Role
 from atoll.plugin import LanePlan, LaneRequest, ObjectProduct, ToolChoice, Unit
 from atoll.plugin.options import list_option
 from atoll.plugin.tools import argument, fingerprint, output_path
-from atoll_plugins.cuda.clang import STUB
+from atoll_plugins.cuda.clang import HEADERS, STUB
 from atoll_plugins.cuda.shell import refuse_expanded, seen, staging
 from atoll_plugins.cuda.toolkit import Toolkit, dry_run, missing_stage
 from atoll_plugins.cuda.units import archs_of, spelled
@@ -116,7 +116,7 @@ def _compile(
         f"-O{request.optimise}",
         *(("-g", "-lineinfo") if request.debug else ("-DNDEBUG",)),
         *(("-Xcompiler", ",".join(passed)) if passed else ()),
-        *(f"-I{folder}" for folder in unit.includes),
+        *(f"-I{folder}" for folder in (*unit.includes, HEADERS)),
         *(f"-D{define}" for define in unit.defines),
         *(part for header in unit.force_include for part in ("-include", header)),
         *list_option("cuda", request, "flags"),
@@ -197,7 +197,7 @@ def _for_editors(request: LaneRequest, unit: Unit, toolkit: Toolkit) -> tuple[st
     return (
         *("clang++", "-x", "cuda", f"--cuda-path={toolkit.root}", f"--cuda-gpu-arch={level}"),
         *("-Wno-unknown-cuda-version", "-idirafter", str(STUB), f"-std={request.cxx_standard}"),
-        *(f"-I{folder}" for folder in unit.includes),
+        *(f"-I{folder}" for folder in (*unit.includes, HEADERS)),
         *(f"-D{define}" for define in unit.defines),
         *(part for header in unit.force_include for part in ("-include", header)),
         *("-c", argument(unit.path)),

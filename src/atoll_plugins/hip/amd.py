@@ -30,6 +30,8 @@ ISA_SOURCE = HERE / "isa.cl"
 GATHER = HERE / "gather.py"
 HEADER = HERE / "stub/atoll_hip_wavefront.h"
 STAGES = ("lld", "clang-offload-bundler")
+#: Where `<atoll/target.h>` lies.
+HEADERS = HERE / "include"
 MEMORY = 1 << 30
 # Clang 20 writes version 6 where nothing is said; before, it writes 5 and knows 6 as an experiment.
 _NEWEST_ABI = {True: 6, False: 5}
@@ -169,7 +171,7 @@ def _compile(
         *(abi_flag(clang, sdk), "-include", str(HEADER), "-D__HIP_PLATFORM_AMD__"),
         *(("-fgpu-rdc",) if wanted("hip", request) else ()),
         *(() if sdk.system else ("-isystem", f"{sdk.prefix}/include")),
-        *common_flags(request, unit),
+        *(*common_flags(request, unit), f"-I{HEADERS}"),
         *("-MD", "-MF", depfile, "-c", argument(unit.path), "-o", out),
     )
     libraries = tuple(output for action in made for output in action.outputs)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from atoll.accel import BackendRules
 from atoll.diagnostics import Diagnostic
@@ -46,6 +47,8 @@ OPTIONS = ("compiler", "flags")
 # Flags that would move code of ordinary units to a device: no unit, so no island.
 _OFFLOAD = ("-fopenmp-targets", "-foffload", "-stdpar", "--stdpar", "-fsycl", "--hipstdpar")
 _UNITS = (".c", ".cc", ".cpp", ".cxx", ".cppm")
+#: Where `<atoll/target.h>` lies.
+_TARGET_HEADER = Path(__file__).resolve().with_name("include")
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp")
 
 
@@ -267,7 +270,7 @@ def compile_flags(request: LaneRequest, unit: Unit) -> tuple[str, ...]:
     flags += ["-ffp-contract=off"]
     flags += ["-fPIC"] if unit.position_independent else []
     flags += ["-fvisibility=hidden"] if unit.hidden else []
-    flags += [f"-I{folder}" for folder in unit.includes]
+    flags += [f"-I{folder}" for folder in (*unit.includes, _TARGET_HEADER)]
     flags += [f"-D{define}" for define in unit.defines]
     for header in unit.force_include:
         flags += ["-include", header]

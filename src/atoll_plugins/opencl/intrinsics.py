@@ -6,7 +6,7 @@ from __future__ import annotations
 from atoll.kernels.intrinsics.interface import absent, implements
 from atoll.kernels.intrinsics.standard import Target
 from atoll.kernels.scalars import f32, u32
-from atoll.kernels.surface import snippet, fma
+from atoll.kernels.surface import fma, snippet
 
 
 @implements(Target, platform="opencl")

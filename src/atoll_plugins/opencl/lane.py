@@ -36,6 +36,8 @@ PINNED = "1.2"
 # What clang's `-cl-std` knows of the versions that an entry may ask for.
 _STANDARDS = {"1.0": "CL1.0", "1.1": "CL1.1", "1.2": "CL1.2", "2.0": "CL2.0", "3.0": "CL3.0"}
 _INLINE = str(Path(__file__).resolve().with_name("inline.py"))
+#: Where `<atoll/target.h>` lies.
+HEADERS = str(Path(__file__).resolve().with_name("include"))
 
 
 class OpenClLane:
@@ -176,7 +178,7 @@ def _text(request: LaneRequest, unit: Unit) -> tuple[Action, DataProduct]:
         name=f"opencl {unit.target} {unit.path}",
         argv=(
             *(python_program(), "-I", "-S", _INLINE, argument(unit.path), out, f"{out}.d"),
-            *(f"-I{folder}" for folder in unit.includes),
+            *(f"-I{folder}" for folder in (*unit.includes, HEADERS)),
             *(f"-D{define}" for define in unit.defines),
         ),
         inputs=(unit.path, _INLINE),
@@ -202,7 +204,7 @@ def _language(request: LaneRequest, unit: Unit) -> tuple[str, ...]:
     return (
         *("-x", "cl", f"-cl-std={standard_of(unit)}"),
         *("-Xclang", "-finclude-default-header", "-target", "spir64-unknown-unknown", "-O0"),
-        *(f"-I{folder}" for folder in unit.includes),
+        *(f"-I{folder}" for folder in (*unit.includes, HEADERS)),
         *(f"-D{define}" for define in unit.defines),
         *list_option("opencl", request, "flags"),
         *unit.flags,

@@ -154,7 +154,7 @@ def test_the_plan_for_amd_is_this_line(tmp_path: Path) -> None:
         "ROOT/llvm/bin/clang++ -x hip --offload-arch=gfx9-4-generic --offload-arch=gfx942"
         " --rocm-device-lib-path=ROOT/rocm/amdgcn/bitcode -mcode-object-version=6"
         " -include HIP/stub/atoll_hip_wavefront.h -D__HIP_PLATFORM_AMD__ -isystem ROOT/rocm/include"
-        " -std=c++20 -O2 -DNDEBUG -fPIC -fvisibility=hidden -Iinc -DA=1 -ffast-math"
+        " -std=c++20 -O2 -DNDEBUG -fPIC -fvisibility=hidden -Iinc -DA=1 -ffast-math -IHIP/include"
         " -MD -MF .atoll/build/test/hip/demo/h/k.hip.d -c h/k.hip -o .atoll/build/test/hip/demo/h/k.hip.o"
     )
 

@@ -1,0 +1,201 @@
+/* Made by tools/headers.py: the standard set of intrinsics in C and C++. */
+#ifndef ATOLL_TARGET_H
+#define ATOLL_TARGET_H
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline uint32_t atoll_shl_u32(uint32_t a, uint32_t b)
+{
+  return (uint32_t)b < 32u ? (uint32_t)((uint32_t)a << b) : (uint32_t)0;
+}
+
+static inline int32_t atoll_shr_i32(int32_t a, int32_t b)
+{
+  return (uint32_t)b < 32u ? (int32_t)(a >> b) : (int32_t)(a < 0 ? -1 : 0);
+}
+
+static inline uint32_t atoll_shr_u32(uint32_t a, uint32_t b)
+{
+  return (uint32_t)b < 32u ? (uint32_t)(a >> b) : (uint32_t)0;
+}
+
+/* Load what is read once: it need not stay in a cache. */
+static inline float Target_ldcs(const float *ptr)
+{
+  float atoll_result;
+  atoll_result = ptr[0ll];
+  return atoll_result;
+}
+
+/* Load through the cache that all work-groups share. */
+static inline float Target_ldcg(const float *ptr)
+{
+  float atoll_result;
+  atoll_result = ptr[0ll];
+  return atoll_result;
+}
+
+/* Store what nobody reads soon. */
+static inline void Target_stcs(float *ptr, float value)
+{
+  ptr[0ll] = value;
+}
+
+/* Store through the cache that all work-groups share. */
+static inline void Target_stcg(float *ptr, float value)
+{
+  ptr[0ll] = value;
+}
+
+/* Ask for an element that is loaded later; no effect is right too. */
+static inline void Target_prefetch(const float *ptr)
+{
+  (void)ptr;
+}
+
+/* Return how many bits are set. */
+static inline uint32_t Target_popcount(uint32_t x)
+{
+  uint32_t atoll_result;
+  uint32_t l_popcount_x = 0;
+  uint32_t l_popcount_x_2 = 0;
+  l_popcount_x = x - (atoll_shr_u32(x, 1u) & 1431655765u);
+  l_popcount_x_2 = (l_popcount_x & 858993459u) + (atoll_shr_u32(l_popcount_x, 2u) & 858993459u);
+  atoll_result = atoll_shr_u32((((l_popcount_x_2 + atoll_shr_u32(l_popcount_x_2, 4u)) & 252645135u) * 16843009u), 24u);
+  return atoll_result;
+}
+
+/* Return how many bits above the highest one are clear: 32 for 0. */
+static inline uint32_t Target_clz(uint32_t x)
+{
+  uint32_t atoll_result;
+  uint32_t l_clz_count = 0;
+  uint32_t l_clz_x = 0;
+  int32_t l_step_next = 0;
+  uint32_t l_clz_width = 0;
+  if (x == 0u) {
+    l_clz_count = 32u;
+  } else {
+    l_clz_count = 0u;
+    l_clz_x = x;
+    l_step_next = 0;
+    while (l_step_next < 5) {
+      l_clz_width = atoll_shr_u32(16u, ((uint32_t)l_step_next));
+      if (atoll_shr_u32(l_clz_x, (32u - l_clz_width)) == 0u) {
+        l_clz_count = l_clz_count + l_clz_width;
+        l_clz_x = atoll_shl_u32(l_clz_x, l_clz_width);
+      }
+      l_step_next = (int32_t)((uint32_t)l_step_next + (uint32_t)1);
+    }
+  }
+  atoll_result = l_clz_count;
+  return atoll_result;
+}
+
+/* Return the bits in the opposite order. */
+static inline uint32_t Target_brev(uint32_t x)
+{
+  uint32_t atoll_result;
+  uint32_t l_brev_x = 0;
+  uint32_t l_brev_x_2 = 0;
+  uint32_t l_brev_x_3 = 0;
+  uint32_t l_brev_x_4 = 0;
+  l_brev_x = (atoll_shr_u32(x, 1u) & 1431655765u) | atoll_shl_u32((x & 1431655765u), 1u);
+  l_brev_x_2 = (atoll_shr_u32(l_brev_x, 2u) & 858993459u) | atoll_shl_u32((l_brev_x & 858993459u), 2u);
+  l_brev_x_3 = (atoll_shr_u32(l_brev_x_2, 4u) & 252645135u) | atoll_shl_u32((l_brev_x_2 & 252645135u), 4u);
+  l_brev_x_4 = (atoll_shr_u32(l_brev_x_3, 8u) & 16711935u) | atoll_shl_u32((l_brev_x_3 & 16711935u), 8u);
+  atoll_result = atoll_shr_u32(l_brev_x_4, 16u) | atoll_shl_u32(l_brev_x_4, 16u);
+  return atoll_result;
+}
+
+/* Return `c` and the products of four pairs of signed bytes, packed lowest first. */
+static inline int32_t Target_dot4(uint32_t a, uint32_t b, int32_t c)
+{
+  int32_t atoll_result;
+  int32_t l_dot4_c = 0;
+  int32_t l_byte_next = 0;
+  uint32_t l_dot4_shift = 0;
+  l_dot4_c = c;
+  l_byte_next = 0;
+  while (l_byte_next < 4) {
+    l_dot4_shift = (uint32_t)((int32_t)((uint32_t)24 - (uint32_t)((int32_t)((uint32_t)8 * (uint32_t)l_byte_next))));
+    l_dot4_c = (int32_t)((uint32_t)l_dot4_c + (uint32_t)((int32_t)((uint32_t)atoll_shr_i32(((int32_t)atoll_shl_u32(a, l_dot4_shift)), 24) * (uint32_t)atoll_shr_i32(((int32_t)atoll_shl_u32(b, l_dot4_shift)), 24))));
+    l_byte_next = (int32_t)((uint32_t)l_byte_next + (uint32_t)1);
+  }
+  atoll_result = l_dot4_c;
+  return atoll_result;
+}
+
+/* Return about one over the square root. */
+static inline float Target_fast_rsqrt(float x)
+{
+  float atoll_result;
+  atoll_result = 1 / sqrtf(x);
+  return atoll_result;
+}
+
+/* Return about two to the x. */
+static inline float Target_fast_exp2(float x)
+{
+  float atoll_result;
+  atoll_result = exp2f(x);
+  return atoll_result;
+}
+
+/* Return about the sine of radians, best near zero. */
+static inline float Target_fast_sin(float x)
+{
+  float atoll_result;
+  atoll_result = sinf(x);
+  return atoll_result;
+}
+
+/* Return about the cosine of radians, best near zero. */
+static inline float Target_fast_cos(float x)
+{
+  float atoll_result;
+  atoll_result = cosf(x);
+  return atoll_result;
+}
+
+/* no copy_async: its first pointer is one of the group's memory, which a plain pointer is not */
+
+/* no copy_wait: it waits for copy_async */
+
+/* Promise that a condition holds; no effect is right too. */
+static inline void Target_assume(bool condition)
+{
+  (void)condition;
+}
+
+/* Return a * b + c, rounded once or twice, whichever the platform does faster. */
+static inline float Target_muladd(float a, float b, float c)
+{
+  float atoll_result;
+  atoll_result = (a * b) + c;
+  return atoll_result;
+}
+
+/* no clock: the oracle runs one work-item after another, so no counter would mean what it does on a device */
+
+#ifdef __cplusplus
+struct Target {
+  static inline float ldcs(const float *ptr) { return Target_ldcs(ptr); }
+  static inline float ldcg(const float *ptr) { return Target_ldcg(ptr); }
+  static inline void stcs(float *ptr, float value) { Target_stcs(ptr, value); }
+  static inline void stcg(float *ptr, float value) { Target_stcg(ptr, value); }
+  static inline void prefetch(const float *ptr) { Target_prefetch(ptr); }
+  static inline uint32_t popcount(uint32_t x) { return Target_popcount(x); }
+  static inline uint32_t clz(uint32_t x) { return Target_clz(x); }
+  static inline uint32_t brev(uint32_t x) { return Target_brev(x); }
+  static inline int32_t dot4(uint32_t a, uint32_t b, int32_t c) { return Target_dot4(a, b, c); }
+  static inline float fast_rsqrt(float x) { return Target_fast_rsqrt(x); }
+  static inline float fast_exp2(float x) { return Target_fast_exp2(x); }
+  static inline float fast_sin(float x) { return Target_fast_sin(x); }
+  static inline float fast_cos(float x) { return Target_fast_cos(x); }
+  static inline void assume(bool condition) { Target_assume(condition); }
+  static inline float muladd(float a, float b, float c) { return Target_muladd(a, b, c); }
+};
+#endif
+#endif
