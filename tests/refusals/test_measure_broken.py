@@ -21,6 +21,12 @@ def test_a_spirv_instruction_of_no_words_is_refused(tmp_path: Path) -> None:
     assert (found.code, found.notes) == ("ATL0452", ("the SPIR-V instruction at word 5 states 0 words",))
 
 
+@pytest.mark.parametrize("data", [b"", b"<html>503</html>", b"\0" * 4096])
+def test_a_wheel_that_is_none_carries_what_nobody_knows_and_not_nothing(tmp_path: Path, data: bytes) -> None:
+    found = refused(put(tmp_path / "a-1-py3-none-any.whl", data))
+    assert (found.code, found.notes) == ("ATL0452", ("a wheel that is no zip file",))
+
+
 @pytest.mark.parametrize(
     "data", [b"\x7fELF", b"!<thin>\n", b"PK\x03\x04 and nothing more", b"__CLANG_OFFLOAD_BUNDLE__"]
 )

@@ -195,8 +195,9 @@ def _visit_file(walk: Walk, path: Path, name: str, depth: int) -> None:
         state = os.fstat(handle)
         if not stat.S_ISREG(state.st_mode):
             raise UnreadableError(not_regular(name))
-        if state.st_size:
-            walk.visit(Blob(name=name, data=memoryview(mmap(handle, 0, access=ACCESS_READ))), depth)
+        # No system maps an empty file; a reader may know by its name that something is missing.
+        data = memoryview(mmap(handle, 0, access=ACCESS_READ) if state.st_size else b"")
+        walk.visit(Blob(name=name, data=data), depth)
     finally:
         os.close(handle)
 

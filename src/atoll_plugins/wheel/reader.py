@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from atoll.artifact import Fact, Finding
 from atoll.plugin import Blob, Member, Reader
 from atoll_plugins.formats.inflated import whole
-from atoll_plugins.formats.parse import forget, installed_readers
+from atoll_plugins.formats.parse import broken, forget, installed_readers
 from atoll_plugins.wheel import zip_file
 from atoll_plugins.wheel.zip_file import ZipEntry
 
@@ -32,11 +32,13 @@ class WheelReader:
         self._readers = readers
 
     def recognises(self, blob: Blob) -> bool:
-        """Tell by the first four bytes."""
-        return not blob.kind and blob.data[:4] in (zip_file.MAGIC, zip_file.EMPTY)
+        """Tell by the first four bytes; what is called a wheel has to be one."""
+        return not blob.kind and (_is_zip(blob) or blob.name.endswith(".whl"))
 
     def read(self, blob: Blob) -> Iterator[Member | Finding | Fact]:
         """Give the members that some reader recognises by their first bytes."""
+        if not _is_zip(blob):
+            raise broken(blob.name, "a wheel that is no zip file")
         readers = tuple(self._readers())
         for entry in zip_file.entries(blob.data, blob.name):
             name = f"{blob.name}!{entry.name}"
@@ -45,6 +47,10 @@ class WheelReader:
             if any(reader.recognises(first) for reader in readers):
                 with _whole(blob, entry) as data:
                     yield Member(Blob(name=name, data=data))
+
+
+def _is_zip(blob: Blob) -> bool:
+    return blob.data[:4] in (zip_file.MAGIC, zip_file.EMPTY)
 
 
 @contextmanager
