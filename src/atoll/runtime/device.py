@@ -17,6 +17,7 @@ from typing import Any
 
 from atoll._util.values import dataclass
 from atoll.accel import PROCESSOR
+from atoll.artifact import unmet
 from atoll.plugin import (
     Argument,
     Bound,
@@ -113,6 +114,10 @@ class Device:
             while len(self._loaded) > _MOST_LOADED:
                 del self._loaded[next(iter(self._loaded))]
             return found
+
+    def has(self, code: Emitted) -> bool:
+        """Tell whether the device states everything that code requires: a fact to decide on, no error."""
+        return not unmet(code.requires, self.info.facts)
 
     def allocate(self, nbytes: int) -> int:
         """Return the handle of a new buffer, contents undefined."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from atoll.artifact import Fact
 from atoll.errors import AtollError, DeviceError
 from atoll.plugin import LaunchLayout, ParamField
 from atoll.runtime import Device, device, faults, status
@@ -202,3 +203,16 @@ def test_strides_between_elements_are_refused() -> None:
     rows = np.zeros((4, 2), np.dtype([("a", "<f4"), ("b", "<f8")]))
     with pytest.raises(AtollError, match="no whole elements"):
         fields(rows["b"])
+
+
+def test_code_that_the_device_lacks_something_for_is_unavailable_and_no_error() -> None:
+    plain = MemoryDevice()
+    facts = replace(plain.info.facts, facts={"spirv.capability": "Shader !Float16 …"})
+    device = Device(MemoryDevice(replace(plain.info, facts=facts)))
+    wants = [
+        replace(CODE, requires=(Fact("spirv.capability", "=", name),))
+        for name in ("Shader", "Float16", "Int8")
+    ]
+    assert [device.has(code) for code in wants] == [True, False, True]
+    with pytest.raises(DeviceError, match="it requires spirv.capability = Float16"):
+        device.load(wants[1])
