@@ -20,7 +20,7 @@ from atoll.kernels.front.inline import bind_constants
 from atoll.kernels.front.pointers import entered
 from atoll.kernels.front.signature import SignedParameter, assigned_names, signature
 from atoll.kernels.front.state import Frame, Instance, LocalBinding, Place, State, instance_key
-from atoll.kernels.front.statements import lower_block
+from atoll.kernels.front.statements import lower_body
 from atoll.kernels.front.structures import struct_parameters
 from atoll.kernels.front.values import PointerValue, ViewValue
 from atoll.kernels.intrinsics.lookup import HOST
@@ -129,7 +129,7 @@ def compile_kernel(
     params = _parameters(state, found, signed)
     if checked:
         signed, params = _reporting(state, found, checked, signed, params)
-    lower_block(state, found.node.body)
+    lower_body(state, found.node.body)
     kernel = Kernel(
         name=exported or found.name,
         params=params,

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from atoll.diagnostics import Diagnostic
+from atoll.errors import CompileError
 from atoll.ir import BOOL, ops
 from atoll.ir import nodes as n
 from atoll.kernels.front.assignments import assign_name, lower_annotated, lower_assign, lower_augmented
@@ -17,6 +19,9 @@ from atoll.kernels.front.operations import negated
 from atoll.kernels.front.returns import always_returns, lower_return, returns
 from atoll.kernels.front.state import State, merge
 from atoll.kernels.front.unsupported import STATEMENTS as UNSUPPORTED
+
+#: The most faults of one kernel that are told.
+MOST_FAULTS = 20
 
 
 def lower_block(state: State, block: Sequence[ast.stmt]) -> None:
@@ -30,6 +35,45 @@ def lower_block(state: State, block: Sequence[ast.stmt]) -> None:
                 return
             continue
         lower_statement(state, stmt)
+
+
+def lower_body(state: State, block: Sequence[ast.stmt]) -> None:
+    """Lower a kernel's own statements; what is wrong with them is told together.
+
+    A statement that has to do with a name which a wrong one assigns is passed over: it would be refused for
+    that name.
+
+    Raises:
+        CompileError: With the first fault of every statement.
+    """
+    found: dict[Diagnostic, None] = {}
+    spoilt: set[str] = set()
+    for stmt in block:
+        if state.defined is None or len(found) >= MOST_FAULTS:
+            break
+        names = [item for item in ast.walk(stmt) if isinstance(item, ast.Name)]
+        if spoilt.isdisjoint(item.id for item in names):
+            faults = _faults(state, stmt)
+            found.update(dict.fromkeys(faults))
+            if not faults:
+                continue
+        spoilt.update(item.id for item in names if isinstance(item.ctx, ast.Store))
+    if found:
+        raise CompileError(*found)
+
+
+def _faults(state: State, stmt: ast.stmt) -> tuple[Diagnostic, ...]:
+    """Lower a statement; return why it cannot be, with everything as it was before."""
+    frame, out, defined, depth = state.frame, state.out, state.defined, state.depth
+    length, breaks, loops = len(out), len(state.breaks), frame.loop_depth
+    try:
+        lower_statement(state, stmt)
+    except CompileError as error:
+        state.frame, state.out, state.defined, state.depth = frame, out, defined, depth
+        frame.loop_depth = loops
+        del out[length:], state.breaks[breaks:]
+        return error.diagnostics
+    return ()
 
 
 def lower_statement(state: State, stmt: ast.stmt) -> None:
