@@ -16,7 +16,8 @@ class Capability:
         shares: Whether memory that a work-group shares is faster than memory.
         group_size: The most work-items of a group.
         shared_bytes: The most shared memory of a group.
-        library: Whether the driver multiplies matrices with its vendor's library.
+        library: Whether the driver multiplies matrices with its vendor's library; asked only where the device
+            tier is, as looking for it loads it.
     """
 
     device: str
@@ -39,7 +40,6 @@ def capability(device: Any) -> Capability:
             shares=device.memory != "host",
             group_size=limits.get("group_size", 1024),
             shared_bytes=limits.get("shared_bytes", 32768),
-            library=library(device) is not None,
         )
     return found
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from atoll.engine import shapes
@@ -137,7 +138,10 @@ def matmul(x: Array, y: Array, *, tier: Tier | str = Tier.EXACT) -> Array:
     if k == 0:
         return full(out.shape, 0.0, device=device)
     product = Product(batch, m, n, k, x.element)
-    decision = note(decide_product(product, capability(device), Tier(tier)))
+    able = capability(device)
+    if tier == Tier.DEVICE:
+        able = replace(able, library=library(device) is not None)
+    decision = note(decide_product(product, able, Tier(tier)))
     left, right = _stack(x, lead, batch), _stack(y, lead, batch)
     whole = out.reshape(batch, m, n)
     if decision.variant == "library":

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from atoll.runtime import faults, launcher_source
 from atoll.runtime.handles import Handles, room
 from atoll.runtime.native import LibraryMissingError, Table, open_table
 from atoll.runtime.raw import interface
+from atoll_plugins.cuda import blas
 from atoll_plugins.cuda.arrays import array_of, glance
 
 _HERE = Path(__file__).parent
@@ -154,7 +156,7 @@ class CudaDevice:
     def load(self, code: Emitted) -> Executable:
         """Load machine code, or compile PTX in the driver."""
         cu, ffi = self._cu, self._cu.ffi
-        with self._current():
+        with self.current():
             image = ffi.new("char[]", code.code)
             log = ffi.new("char[]", _LOG_BYTES)
             options = ffi.new(
@@ -181,12 +183,12 @@ class CudaDevice:
         with self._lock:
             pair = self._modules.pop(key)
             if pair is not None and self._open and os.getpid() == self._process:
-                with self._current():
+                with self.current():
                     self._cu.cuModuleUnload(pair[0])
 
     def allocate(self, nbytes: int) -> int:
         """Return the handle of a new buffer."""
-        with self._current():
+        with self.current():
             pointer = self._cu.ffi.new("CUdeviceptr *")
             size = room(nbytes)
             self._check("cuMemAlloc", self._cu.cuMemAlloc_v2(pointer, size))
@@ -197,12 +199,12 @@ class CudaDevice:
         with self._lock:
             pointer = self._buffers.pop(handle)
             if pointer is not None and self._open and os.getpid() == self._process:
-                with self._current():
+                with self.current():
                     self._check("cuMemFree", self._cu.cuMemFree_v2(pointer))
 
     def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:
         """Copy host bytes into a buffer."""
-        with self._current():
+        with self.current():
             pointer = self._buffers.inside(handle, offset, data.nbytes)
             if data.nbytes:
                 host = self._cu.ffi.from_buffer(data)
@@ -211,7 +213,7 @@ class CudaDevice:
 
     def download(self, handle: int, out: memoryview, offset: int = 0) -> None:
         """Copy a buffer into host bytes, after all launched work."""
-        with self._current():
+        with self.current():
             pointer = self._buffers.inside(handle, offset, out.nbytes)
             if out.nbytes:
                 host = self._cu.ffi.from_buffer(out)
@@ -228,7 +230,7 @@ class CudaDevice:
         """Queue one launch on the default stream."""
         ffi = self._cu.ffi
         assert isinstance(executable, CudaExecutable)
-        with self._current():
+        with self.current():
             _, function = self._modules.get(executable.key)
             values = [self._value(argument) for argument in arguments]
             pointers = ffi.new("void *[]", [ffi.cast("void *", value) for value in values])
@@ -249,9 +251,15 @@ class CudaDevice:
         """Return an array that lies in the memory of a CUDA device, or None where `value` is none."""
         return array_of(value)
 
+    @cached_property
+    def product(self) -> Any:
+        """What multiplies arrays of this device with NVIDIA's own library, or None where that is not here."""
+        found = blas.library()
+        return None if found is None else blas.Products(found, self)
+
     def settle(self, queue: int) -> None:
         """Block until all work of a stream is done."""
-        with self._current():
+        with self.current():
             stream = self._cu.ffi.cast("CUstream", queue)
             self._check("cuStreamSynchronize", self._cu.cuStreamSynchronize(stream))
 
@@ -263,7 +271,7 @@ class CudaDevice:
 
     def wait(self) -> None:
         """Block until all launched work is done."""
-        with self._current():
+        with self.current():
             self._check("cuStreamSynchronize", self._cu.cuStreamSynchronize(self._cu.ffi.NULL))
 
     def close(self) -> None:
@@ -272,8 +280,11 @@ class CudaDevice:
             if not self._open or os.getpid() != self._process:
                 self._open = False
                 return
+            product = self.__dict__.pop("product", None)
             try:
-                with self._current():
+                with self.current():
+                    if product is not None:
+                        product.close()
                     for pointer in self._buffers.drain():
                         self._cu.cuMemFree_v2(pointer)
                     for module, _ in self._modules.drain():
@@ -294,7 +305,7 @@ class CudaDevice:
         self._pop(self._left)
 
     @contextmanager
-    def _current(self) -> Iterator[None]:
+    def current(self) -> Iterator[None]:
         """Hold the lock and make the primary context current, leaving the caller's context as it was."""
         with self._lock:
             self.enter()

@@ -74,12 +74,8 @@ class _Library:
 
 
 def test_the_device_tier_calls_the_library_of_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    from atoll.engine import capabilities
-
     library = _Library()
-    monkeypatch.setattr(capabilities, "library", lambda _: library)
     monkeypatch.setattr("atoll.engine.primitives.library", lambda _: library)
-    monkeypatch.setattr("atoll.engine.primitives.capability", lambda _: Capability("cpu:0", library=True))
     found = engine.matmul(on(X), on(X.T), tier="device")
     np.testing.assert_array_equal(found.numpy(), X @ X.T)
     assert (library.calls, engine.decisions[-1].tier) == (1, Tier.DEVICE)
