@@ -210,9 +210,9 @@ def test_code_that_the_device_lacks_something_for_is_unavailable_and_no_error() 
     facts = replace(plain.info.facts, facts={"spirv.capability": "Shader !Float16 …"})
     device = Device(MemoryDevice(replace(plain.info, facts=facts)))
     wants = [
-        replace(CODE, requires=(Fact("spirv.capability", "=", name),))
+        replace(CODE, requires=(Fact(name="spirv.capability", relation="=", value=name),))
         for name in ("Shader", "Float16", "Int8")
     ]
     assert [device.has(code) for code in wants] == [True, False, True]
-    with pytest.raises(DeviceError, match="it requires spirv.capability = Float16"):
+    with pytest.raises(DeviceError, match=r"it requires spirv\.capability = Float16"):
         device.load(wants[1])
