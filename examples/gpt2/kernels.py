@@ -12,11 +12,13 @@ from atoll import Target, device, f32, fixed, i32, kernel, ptr, view
 LANES = 256
 TILE, DEPTH, EACH = 64, 16, 4
 SIDE = TILE // EACH
+_LOG2E = 1.4426950408889634  # what makes exp2 of exp
+_ROOT = 0.7978845608028654  # the square root of 2 / pi
 
 # --- encoder -------------------------------------------------------------------------------------
 
 
-@kernel
+@kernel(block=LANES)
 def encoder_forward(
     out: ptr[f32], tokens: ptr[i32], wte: ptr[f32], wpe: ptr[f32], n: i32, time: i32, width: i32
 ):
@@ -27,7 +29,7 @@ def encoder_forward(
         Target.stcs(out + i, wte[tokens[token] * width + c] + wpe[(token % time) * width + c])
 
 
-@kernel
+@kernel(block=LANES)
 def encoder_backward_token(to_wte: ptr[f32], tokens: ptr[i32], gradient: ptr[f32], n: i32, width: i32):
     """Scatter: a token may stand in many places."""
     i = atoll.global_id(0)
@@ -35,7 +37,7 @@ def encoder_backward_token(to_wte: ptr[f32], tokens: ptr[i32], gradient: ptr[f32
         atoll.atomic_add(to_wte, tokens[i // width] * width + i % width, Target.ldcs(gradient + i))
 
 
-@kernel
+@kernel(block=LANES)
 def encoder_backward_place(to_wpe: ptr[f32], gradient: ptr[f32], batch: i32, n: i32):
     """Sum over the batch; `n` is T times C."""
     i = atoll.global_id(0)
@@ -235,13 +237,13 @@ def softmax_forward(x: ptr[f32], rows: i32, time: i32):
         most = atoll.subgroup_max(most)
         total = f32(0)
         for c in range(lane, seen, step):
-            total += atoll.exp(x[start + c] - most)
+            total += Target.fast_exp2((x[start + c] - most) * _LOG2E)
         scale = 1.0 / atoll.subgroup_add(total)
         if here:
             for c in range(lane, time, step):
                 value = f32(0)
                 if c < seen:
-                    value = atoll.exp(Target.ldcs(x + (start + c)) - most) * scale
+                    value = Target.fast_exp2((Target.ldcs(x + (start + c)) - most) * _LOG2E) * scale
                 Target.stcs(x + (start + c), value)
 
 
@@ -267,45 +269,49 @@ def softmax_backward(gradient: ptr[f32], weights: ptr[f32], rows: i32, time: i32
                 Target.stcs(gradient + (start + c), value)
 
 
-# --- element by element --------------------------------------------------------------------------
-
-_ROOT = 0.7978845608028654  # the square root of 2 / pi
+# --- element by element: no hints, so that one work-item may do four neighbours' work ------------
 
 
-@kernel
+@device
+def tanh(x: f32) -> f32:
+    """Return the hyperbolic tangent, as near as an exponential of the device's own is."""
+    return 1.0 - 2.0 / (1.0 + Target.fast_exp2(x * (2.0 * _LOG2E)))
+
+
+@kernel(block=LANES)
 def gelu_forward(out: ptr[f32], x: ptr[f32], n: i32):
     """Return GPT-2's approximation of x times the normal distribution."""
     i = atoll.global_id(0)
     if i < n:
-        v = Target.ldcg(x + i)
-        Target.stcs(out + i, 0.5 * v * (1.0 + atoll.tanh(_ROOT * (v + 0.044715 * v * v * v))))
+        v = x[i]
+        out[i] = 0.5 * v * (1.0 + tanh(_ROOT * (v + 0.044715 * v * v * v)))
 
 
-@kernel
+@kernel(block=LANES)
 def gelu_backward(to_x: ptr[f32], x: ptr[f32], gradient: ptr[f32], n: i32):
     """Return the gradient of that."""
     i = atoll.global_id(0)
     if i < n:
-        v = Target.ldcs(x + i)
-        t = atoll.tanh(_ROOT * (v + 0.044715 * v * v * v))
+        v = x[i]
+        t = tanh(_ROOT * (v + 0.044715 * v * v * v))
         slope = (1.0 - t * t) * _ROOT * (1.0 + 3.0 * 0.044715 * v * v)
-        Target.stcs(to_x + i, (0.5 * (1.0 + t) + 0.5 * v * slope) * Target.ldcs(gradient + i))
+        to_x[i] = (0.5 * (1.0 + t) + 0.5 * v * slope) * gradient[i]
 
 
-@kernel
+@kernel(block=LANES)
 def residual_forward(out: ptr[f32], x: ptr[f32], y: ptr[f32], n: i32):
     """Add two rows."""
     i = atoll.global_id(0)
     if i < n:
-        Target.stcs(out + i, Target.ldcs(x + i) + Target.ldcs(y + i))
+        out[i] = x[i] + y[i]
 
 
-@kernel
+@kernel(block=LANES)
 def residual_backward(to_x: ptr[f32], gradient: ptr[f32], n: i32):
     """Add a gradient to where the sum's operand came from."""
     i = atoll.global_id(0)
     if i < n:
-        Target.stcs(to_x + i, Target.ldcs(to_x + i) + Target.ldcs(gradient + i))
+        to_x[i] += gradient[i]
 
 
 # --- loss ----------------------------------------------------------------------------------------
@@ -371,7 +377,7 @@ def classifier(losses: ptr[f32], logits: ptr[f32], targets: ptr[i32], width: i32
 # --- update --------------------------------------------------------------------------------------
 
 
-@kernel
+@kernel(block=LANES)
 def adamw(
     weight: ptr[f32], gradient: ptr[f32], first: ptr[f32], second: ptr[f32], n: i32,
     rate: f32, beta1: f32, beta2: f32, correct1: f32, correct2: f32, eps: f32, decay: f32, shrink: f32,
@@ -379,7 +385,7 @@ def adamw(
     """Move each weight; `correct1` and `correct2` are 1 - beta ** step, `shrink` scales the gradient."""
     i = atoll.global_id(0)
     if i < n:
-        g = Target.ldcs(gradient + i) * shrink
+        g = gradient[i] * shrink
         m = beta1 * first[i] + (1.0 - beta1) * g
         v = beta2 * second[i] + (1.0 - beta2) * g * g
         first[i] = m

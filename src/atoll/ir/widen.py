@@ -67,10 +67,15 @@ def _is_free(kernel: Kernel) -> bool:
     if kernel.shared or kernel.arrays or size(kernel.body) > MOST_NODES:
         return False
     plain = n.Assign | n.Store | n.If | n.Return
-    if not all(isinstance(stmt, plain) for stmt in statements(kernel.body)):
+    if not all(isinstance(stmt, plain) or _computes(stmt) for stmt in statements(kernel.body)):
         return False
     ids = (item for item in all_expressions(kernel.body) if isinstance(item, n.Builtin))
     return all(item.op is ops.Id.GLOBAL_ID for item in ids)
+
+
+def _computes(stmt: n.Stmt) -> bool:
+    """Tell whether a statement is inline code that makes a value of values."""
+    return isinstance(stmt, n.Inline) and not stmt.writes and not any(stmt.bases) and stmt.result is not None
 
 
 def _gains(kernel: Kernel) -> bool:
@@ -166,9 +171,14 @@ class _Widening:
         def named(item: n.Stmt) -> n.Stmt:
             if isinstance(item, n.Assign):
                 return replace(item, local=self.names[item.local, number])
+            if isinstance(item, n.Inline):
+                return replace(item, result=self._result(item, number))
             return item
 
         return rewritten(block, self._own(number), named)
+
+    def _result(self, stmt: n.Inline, number: int) -> str | None:
+        return None if stmt.result is None else self.names[stmt.result, number]
 
     def together(self, block: n.Block) -> n.Block:
         """Return a block for the four, statement by statement."""
@@ -188,6 +198,11 @@ class _Widening:
                         n.Store(stmt.base, tuple(item[number] for item in indices), value, stmt.span)
                         for number, value in enumerate(values)
                     ]
+                case n.Inline():
+                    given = [yield_from(found, self._loaded(item)) for item in stmt.operands]
+                    for number in range(LANES):
+                        operands = tuple(item[number] for item in given)
+                        found.append(replace(stmt, operands=operands, result=self._result(stmt, number)))
                 case n.If():
                     found += self._branch(stmt, found)
                 case _:

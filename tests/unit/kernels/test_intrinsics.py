@@ -14,7 +14,9 @@ from atoll.ir import ops
 from atoll.ir.nodes import Inline
 from atoll.ir.passes import optimise
 from atoll.ir.text import fingerprint
+from atoll.ir.verify import verify
 from atoll.ir.walk import accesses, statements
+from atoll.ir.widen import widen
 from atoll.kernels.definition import KernelFunction
 from atoll.kernels.intrinsics.interface import Intrinsic, intrinsics_of
 from atoll.kernels.intrinsics.lookup import look_up
@@ -278,3 +280,20 @@ def test_the_ledger_is_append_only() -> None:
     path = Path(atoll.kernels.intrinsics.__file__).parent / "ledger.txt"  # type: ignore[attr-defined]
     rows = [line.split() for line in path.read_text().splitlines() if not line.startswith("#")]
     assert [row[1] for row in rows][: len(FIRST.split())] == FIRST.split()
+
+
+def test_one_work_item_does_four_neighbours_work_where_inline_code_only_computes() -> None:
+    text = """
+@kernel
+def k(x: ptr[f32], out: ptr[f32], n: i32):
+    i = atoll.global_id(0)
+    if i < n:
+        out[i] = atoll.Target.fast_exp2(x[i] if x[i] > 0.0 else 1.0)
+"""
+    found = kernel_from(text).compiled_for(CUDA)
+    wide = widen(found.optimised, "k")
+    assert wide is not None
+    made = [item for item in statements(verify(wide).kernels[0].body) if isinstance(item, Inline)]
+    assert len({item.result for item in made}) >= 4
+    hinted_too = text.replace("x[i] if x[i] > 0.0 else 1.0", "atoll.Target.ldcs(x + i)")
+    assert widen(kernel_from(hinted_too).compiled_for(CUDA).optimised, "k") is None

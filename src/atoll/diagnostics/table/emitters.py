@@ -43,7 +43,7 @@ CODES = {
     ),
     "ATL0788": CodeInfo(
         "inline code in a language that the target does not take",
-        "An implementation of an intrinsic holds assembly, text of a device language or operations of a binary "
-        "form. Each stage of a platform takes some of them; the note says which.",
+        "An implementation of an intrinsic holds assembly, text of a device language or operations of a "
+        "binary form. Each stage of a platform takes some of them; the note says which.",
     ),
 }

@@ -228,7 +228,8 @@ CODES = {
     ),
     "ATL0774": CodeInfo(
         "inline code that does not fit its operands",
-        "`asm`, `snippet` and `operations` stand in implementations of intrinsics. Every operand has a constraint "
-        "that holds its type, every `$n` an operand; code without a result says that it writes memory.",
+        "`asm`, `snippet` and `operations` stand in implementations of intrinsics. Every operand has a "
+        "constraint that holds its type, every `$n` an operand; code without a result says that it "
+        "writes memory.",
     ),
 }
