@@ -13,7 +13,7 @@ from atoll.diagnostics import codes
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tools import intrinsics, orders, targets
+from tools import intrinsics, orders, platforms, targets
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -59,6 +59,7 @@ PAGES = {
     "reference/memory-order.md": orders.page,
     "reference/intrinsics.md": intrinsics.page,
     "reference/kernel-targets.md": targets.page,
+    "reference/platforms.md": platforms.page,
     "decisions/README.md": decisions_page,
 }
 

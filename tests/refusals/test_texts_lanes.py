@@ -91,6 +91,8 @@ CASES: dict[str, Callable[[Path], object]] = {
     "ATL0512_option": lambda root: CudaLane().payloads(
         asked(root, "a.cu", CUDA, options={"host-compilr": "g++"})
     ),
+    "ATL0513_cuda_macos": lambda root: CudaLane().payloads(asked(root, "a.cu", CUDA, host="macos")),
+    "ATL0513_cuda_windows": lambda root: CudaLane().payloads(asked(root, "a.cu", CUDA, host="windows")),
     "ATL0535_cuda": lambda root: CudaLane().payloads(
         asked(root, "a.cu", CUDA, options={"flags": ["-rdc=true"]})
     ),

@@ -5,8 +5,9 @@ Use it from any test runner::
     @pytest.mark.parametrize("check", LANE_CHECKS, ids=lambda check: check.__name__)
     def test_my_lane(check): check(MyLane(), request)
 
-`request` holds at least one unit that the lane can compile, in a project on disk, and the tools it asks for.
-Each check raises AssertionError with what was wrong. Words: a *tracing environment* records what is read.
+or at once: :func:`lane_suite`. `request` holds at least one unit that the lane can compile, in a project on
+disk, and the tools it asks for. Each check raises AssertionError with what was wrong. Words: a *tracing
+environment* records what is read.
 """
 
 from __future__ import annotations
@@ -226,3 +227,24 @@ LANE_CHECKS: tuple[LaneCheck, ...] = (
     its_row_of_doctor_is_whole,
     two_clean_runs_give_equal_bytes,
 )
+
+
+def lane_suite(lane: Lane, request: LaneRequest) -> dict[str, str]:
+    """Run every check on a lane; return what each said.
+
+    Args:
+        lane: The lane.
+        request: At least one unit that it can compile, in a project on disk, with the tools it asks for.
+
+    Returns:
+        For each check by its name ``ok``, or what was wrong.
+    """
+    return {check.__name__: _outcome(check, lane, request) for check in LANE_CHECKS}
+
+
+def _outcome(check: LaneCheck, lane: Lane, request: LaneRequest) -> str:
+    try:
+        check(lane, request)
+    except AssertionError as error:
+        return str(error) or "failed"
+    return "ok"

@@ -8,6 +8,15 @@ from atoll.errors import LaneError
 from atoll.plugin import LaneRequest, Unit
 from atoll_plugins.cuda.probe import devices_present
 from atoll_plugins.cuda.rules import CudaRules
+from atoll_plugins.formats.hosts import LINUX, MACOS, WINDOWS
+from atoll_plugins.formats.lane_refusals import check_host
+
+# Why the lane compiles on Linux alone.
+_FACTS = {
+    MACOS: "NVIDIA has published no toolkit for macOS since CUDA 10.2",
+    WINDOWS: "the toolkit's wheels are pinned for Linux, and no host compiler is driven on Windows",
+}
+_ELSEWHERE = "build on Linux, or leave `cuda` out of the set"
 
 
 def archs_of(unit: Unit) -> tuple[str, ...]:
@@ -27,8 +36,9 @@ def check_entries(request: LaneRequest) -> None:
     """Refuse units of another backend, entries without a decision, and architectures that are none.
 
     Raises:
-        LaneError: With each of them once.
+        LaneError: With each of them once, or for the host alone.
     """
+    check_host("cuda", request, (LINUX,), _FACTS.get(request.host, ""), _ELSEWHERE)
     faults: dict[Diagnostic, None] = {}
     for unit in request.units:
         entry = unit.entry

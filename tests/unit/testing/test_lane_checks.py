@@ -15,7 +15,7 @@ from atoll.graph import Action, Role
 from atoll.plugin import DataProduct, LanePlan, LaneRequest, LaneStatus, ToolChoice, Unit, UnitKind
 from atoll.plugin.options import check_options
 from atoll.store import Payload
-from atoll.testing.lanes import LANE_CHECKS
+from atoll.testing.lanes import LANE_CHECKS, lane_suite
 from unit.plugins.lane_project import request, write
 
 COPY = "import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2])"
@@ -121,6 +121,13 @@ def test_a_lane_that_keeps_every_promise_passes(asked: LaneRequest, name: str) -
 def test_a_broken_promise_is_seen(asked: LaneRequest, fault: str) -> None:
     with pytest.raises(AssertionError):
         CHECKS[FAULTS[fault]](FakeLane(fault), asked)
+
+
+def test_the_suite_says_of_each_check_what_it_found(asked: LaneRequest) -> None:
+    assert set(lane_suite(FakeLane(), asked).values()) == {"ok"}
+    said = lane_suite(FakeLane("silent"), asked)
+    assert said.pop("tools_are_named_with_a_reason") == "t has no reason"
+    assert set(said.values()) == {"ok"}
 
 
 def test_every_check_has_been_seen_to_fail() -> None:
