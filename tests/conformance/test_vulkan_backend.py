@@ -160,6 +160,29 @@ def test_a_graph_owns_what_it_refers_to(emitted: Emitted) -> None:
     device.close()
 
 
+def test_a_device_closed_with_a_graph_alive_leaves_nothing(emitted: Emitted) -> None:
+    counted: list[Counter[str]] = []
+
+    def around(table: Table) -> Table:
+        wrapped, counts = counting(table)
+        counted.append(counts)
+        return wrapped
+
+    device = opened(Options(), around)
+    bench = Bench(device, emitted)
+    device.capture()
+    bench.run([(0, 1, 2)])
+    made = device.captured()
+    for handle in bench.buffers:
+        device.release(handle)
+    made.submit()
+    device.close()
+    assert left(counted[0]) == {}
+    made.close()
+    with pytest.raises(DeviceError):
+        made.submit()
+
+
 # ---- barriers: an oracle that shares no code with the tracker
 
 READ: dict[str, Callable[..., Any]] = {
@@ -461,6 +484,7 @@ from atoll_plugins.vulkan.driver import VulkanDriver
 from atoll_plugins.vulkan.recorder import Recorder
 from conformance.driver_kernels import code
 from conformance.test_vulkan_backend import Bench, batch, graph, opened, program, solo
+from conformance.test_vulkan_backend import test_buffers_of_work_in_flight_go_after_it as in_flight
 if "planted" in sys.argv:
     Recorder._order = lambda self, commands, uses: None
 emitted = code("vulkan", Path(sys.argv[1]))
@@ -473,6 +497,7 @@ for staged in (False, True):
         way(bench, program(3))
         bench.read()
         device.close()
+in_flight(emitted)
 print("done")
 """
 
@@ -485,7 +510,7 @@ def messages(folder: Path, *argv: str) -> list[str]:
         "VK_LAYER_ENABLES": "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT",
         "VK_LAYER_VALIDATE_SYNC": "true",
         "VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC": "true",
-        "PYTHONPATH": str(HERE.parent),
+        "PYTHONPATH": os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")]),
     }
     command = [sys.executable, "-c", PROGRAM, str(folder), *argv]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
