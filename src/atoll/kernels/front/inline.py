@@ -35,7 +35,7 @@ from atoll.kernels.front.values import (
 )
 from atoll.kernels.generics import ConstType, variable_of
 from atoll.kernels.pointers import PointerType
-from atoll.kernels.scalars import CLASSES
+from atoll.kernels.scalars import CLASSES, Typed
 from atoll.kernels.source import Function, find
 from atoll.kernels.structs import StructType, StructView
 from atoll.kernels.vectors import VecType, VecView
@@ -57,7 +57,7 @@ def inline(state: State, node: ast.Call, device: DeviceFunction) -> Value | None
     frame = Frame(function, chain, assigned=assigned_names(function.node))
     values, given = _arguments(state, node, function)
     frame.bindings = _bindings(state, function, values, given)
-    signed = signature(function, frame.bindings)
+    signed = signature(function, frame.bindings, defaults=True)
     bind_constants(frame, signed, frame.bindings)
     _bind(state, frame, signed, values, given)
     outer, defined, depth = state.frame, state.defined, state.depth
@@ -125,8 +125,31 @@ def _arguments(
     """Lower the arguments of a call; return them, and where they stand, by the names of the parameters."""
     arguments = function.node.args
     names = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
-    given = _given(state, node, names, function.name)
-    return dict(zip(given, in_order(state, list(given.values())), strict=True)), given
+    left = _defaults(function)
+    given = _given(state, node, names, function.name, left)
+    values = dict(zip(given, in_order(state, list(given.values())), strict=True))
+    for name, default in left.items():
+        if name not in given:
+            values[name], given[name] = _default(state, name, default, node), node
+    return values, given
+
+
+def _defaults(function: Function) -> dict[str, Any]:
+    """Return the defaults of a device function by parameter, as they were when it was defined."""
+    code, defaults = function.function.__code__, function.function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    return dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+
+
+def _default(state: State, name: str, default: Any, node: ast.Call) -> Value:
+    from atoll.kernels.front.names import captured
+
+    if isinstance(default, bool | int | float | Typed):
+        return captured(state, node, default)
+    if callable(default):
+        return Opaque(default, (name,))
+    message = f"the default of the parameter `{name}` is a {type(default).__name__}, no number"
+    raise state.error("ATL0712", message, node)
 
 
 def _bindings(
@@ -220,7 +243,9 @@ def _bind(
         frame.names[param.name] = LocalBinding(local, param.type, frame.function.source.span(param.node))
 
 
-def _given(state: State, node: ast.Call, names: list[str], called: str) -> dict[str, ast.expr]:
+def _given(
+    state: State, node: ast.Call, names: list[str], called: str, optional: Mapping[str, Any]
+) -> dict[str, ast.expr]:
     if any(isinstance(item, ast.Starred) for item in node.args) or any(
         item.arg is None for item in node.keywords
     ):
@@ -230,9 +255,11 @@ def _given(state: State, node: ast.Call, names: list[str], called: str) -> dict[
         if keyword.arg not in names or keyword.arg in given:
             raise state.error("ATL0725", f"`{called}` takes no argument `{keyword.arg}` here", keyword.value)
         given[str(keyword.arg)] = keyword.value
-    if len(node.args) > len(names) or len(given) != len(names):
+    if len(node.args) > len(names) or any(name not in given and name not in optional for name in names):
         count = len(node.args) + len(node.keywords)
-        raise state.error("ATL0725", f"`{called}` takes {len(names)} arguments, not {count}", node)
+        least = len(names) - len(optional)
+        takes = f"{least} to {len(names)}" if optional else f"{len(names)}"
+        raise state.error("ATL0725", f"`{called}` takes {takes} arguments, not {count}", node)
     return given
 
 

@@ -87,7 +87,7 @@ def _global(state: State, node: ast.AST, found: object, path: tuple[str, ...]) -
         raise state.error("ATL0711", f"`{'.'.join(path)}` is not defined", node)
     if isinstance(found, bool | int | float | Typed) or _is_numpy_scalar(found):
         state.captures.record(state.frame.function.function, path, found)
-        return _captured(state, node, found)
+        return captured(state, node, found)
     if is_variable(found):
         kind = state.frame.bindings.get(found.__name__)  # type: ignore[attr-defined]
         if kind is None:
@@ -111,7 +111,8 @@ def _is_numpy_scalar(found: object) -> bool:
     return type(found).__module__ == "numpy" and hasattr(found, "dtype") and getattr(found, "ndim", 1) == 0
 
 
-def _captured(state: State, node: ast.AST, found: object) -> Value:
+def captured(state: State, node: ast.AST, found: object) -> Value:
+    """Return what a number from outside is to a kernel."""
     span = state.span(node)
     if isinstance(found, bool):
         return n.const(BOOL, found, span)

@@ -46,18 +46,21 @@ class Signature:
     constants: tuple[str, ...] = ()
 
 
-def signature(function: Function, bindings: Mapping[str, Any] = NOTHING) -> Signature:
+def signature(
+    function: Function, bindings: Mapping[str, Any] = NOTHING, *, defaults: bool = False
+) -> Signature:
     """Return the signature that the annotations spell; strings and lazy ones are evaluated.
 
     Args:
         function: The function.
         bindings: What is bound: type variables and constant parameters by name.
+        defaults: Whether a parameter may have a default, as those of device functions may.
 
     Raises:
         CompileError: With every parameter that has none.
     """
     arguments = function.node.args
-    _refuse_other_kinds(function, arguments)
+    _refuse_other_kinds(function, arguments, defaults=defaults)
     found = annotations_of(function)
     faults: list[Diagnostic] = []
     params: list[SignedParameter] = []
@@ -153,7 +156,7 @@ def structural(annotation: Any) -> StructType | StructView | VecView | PointerTy
     return annotation if isinstance(annotation, arrays) else struct_of(annotation)
 
 
-def _refuse_other_kinds(function: Function, arguments: ast.arguments) -> None:
+def _refuse_other_kinds(function: Function, arguments: ast.arguments, *, defaults: bool) -> None:
     for item in (arguments.vararg, arguments.kwarg):
         if item is not None:
             raise CompileError(
@@ -163,7 +166,7 @@ def _refuse_other_kinds(function: Function, arguments: ast.arguments) -> None:
         raise CompileError(
             _fault(function, "ATL0712", "a kernel has no keyword-only parameters", arguments.kwonlyargs[0])
         )
-    if arguments.defaults:
+    if arguments.defaults and not defaults:
         raise CompileError(
             _fault(function, "ATL0712", "a kernel's parameter has no default", arguments.defaults[0])
         )

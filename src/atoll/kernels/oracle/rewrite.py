@@ -51,11 +51,14 @@ class Body:
 
     def call(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
         """Run it, the scalars converted to the types of the parameters."""
-        code = self.code
-        names = code.co_varnames[: code.co_argcount]
-        given = dict(zip(names, arguments, strict=False)) | dict(named)
+        given = self._given(arguments, named)
         typed = {param.name: _passed(given[param.name], param.type) for param in self.params}
         return self.function(**{name: given[name] for name in self.constants}, **typed)
+
+    def _given(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+        names, defaults = self.code.co_varnames[: self.code.co_argcount], self.function.__defaults__ or ()
+        left = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+        return left | dict(zip(names, arguments, strict=False)) | dict(named)
 
     def run(self, *arguments: Any) -> Any:
         """Run it as a kernel: its constants are not among the arguments."""
@@ -66,8 +69,7 @@ class Body:
         """Tell whether this is the instance of a generic function that some arguments ask for."""
         if not self.bindings:
             return True
-        code = self.code
-        given = dict(zip(code.co_varnames[: code.co_argcount], arguments, strict=False)) | dict(named)
+        given = self._given(arguments, named)
         plain = all(_stand_in(self.bindings[name]) == given[name] for name in self.constants)
         return plain and all(_is_of(given[param.name], param.type) for param in self.params)
 
@@ -96,14 +98,15 @@ def bodies(compiled: Compiled) -> dict[Instance, Body]:
 
 def _body(function: types.FunctionType, typing: Typing) -> Body:
     node = copy.deepcopy(typing.function.node)
-    node.decorator_list, node.returns = [], None
+    node.decorator_list, node.returns, node.args.defaults = [], None, []
     for argument in (*node.args.posonlyargs, *node.args.args):
         argument.annotation = None
     tree = ast.Module([_Typer(typing.places).visit(node)], [])
     code = compile(ast.fix_missing_locations(tree), typing.function.source.file, "exec")
     names = _environment(function, typing.bindings)
     exec(code, names)  # noqa: S102 - the author's own function
-    signed = signature(typing.function, typing.bindings)
+    names[node.name].__defaults__ = function.__defaults__
+    signed = signature(typing.function, typing.bindings, defaults=True)
     return Body(names[node.name], signed.params, typing.bindings, signed.constants)
 
 
