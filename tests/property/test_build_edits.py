@@ -104,7 +104,8 @@ class World:
     def source(self, kind: str, extra: Path, value: int) -> None:
         """Add, delete or rename a source."""
         if kind == "add":
-            extra.write_text(f"int extra{value}() {{ return {value}; }}\n")
+            # Weak: a renamed one and a new one of the same name may stand side by side.
+            extra.write_text(f"__attribute__((weak)) int extra{value}() {{ return {value}; }}\n")
         elif kind == "delete":
             extra.unlink(missing_ok=True)
         elif extra.exists():
