@@ -180,6 +180,10 @@ def _array(param: Parameter, view: View, value: Any, written: bool, device: Any)
         if lying is not None:
             return _resident(param, view, lying, written, device)
     array = as_array(param, value)
+    if hasattr(array, "mask") and hasattr(array, "filled"):
+        raise _refuse(
+            param, "an array with a mask, which no kernel sees", hint="pass its `.filled(…)` or `.data`"
+        )
     scalar = scalar_of_dtype(array.dtype)
     if scalar != view.element or array.ndim != view.rank:
         given = f"an array of {array.ndim} dimensions of {array.dtype}"

@@ -366,3 +366,14 @@ def test_ten_million_work_items_run_on_vulkan() -> None:
     with device("vulkan") as where:
         last.over(10_000_000, device=where)(x, 1)
     assert x[0] == 7
+
+
+def test_an_array_with_a_mask_is_refused() -> None:
+    masked = np.ma.masked_array(np.ones(4, np.float32), mask=[True, False, False, False])
+    for launch in (body("x[0] = 1.0").over(4, device="cpu"), body("x[0] = 1.0").python(4)):
+        with pytest.raises(LaunchError) as caught:
+            launch(masked, 1)
+        assert (
+            caught.value.diagnostics[0].notes[-1]
+            == "the argument is an array with a mask, which no kernel sees"
+        )
