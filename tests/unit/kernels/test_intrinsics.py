@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import atoll
+from atoll.accel import Entry
 from atoll.ir import ops
 from atoll.ir.nodes import Inline
 from atoll.ir.passes import optimise
@@ -18,6 +19,7 @@ from atoll.ir.verify import verify
 from atoll.ir.walk import accesses, statements
 from atoll.ir.widen import widen
 from atoll.kernels.definition import KernelFunction
+from atoll.kernels.intrinsics import lookup
 from atoll.kernels.intrinsics.interface import Intrinsic, intrinsics_of
 from atoll.kernels.intrinsics.lookup import look_up
 from atoll.plugin import Target
@@ -93,6 +95,19 @@ def test_an_architecture_of_its_own_and_a_family_serve_their_targets() -> None:
     family = body("cuda", "sm_100f")
     assert found(family, Target(backend="cuda", arch="sm_103f")) == "implemented for cuda:sm_100f"
     assert found(family, Target(backend="cuda", arch="sm_120")) is None
+
+
+class EverythingProvided:
+    """Rules by which every target meets every floor."""
+
+    def provides(self, target: Entry, arch: str) -> bool:
+        return True
+
+
+def test_the_exact_one_serves_though_others_are_met_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup, "_rules", lambda: {"cuda": EverythingProvided()})
+    assert found(body("cuda", "sm_99"), CUDA) == "implemented for cuda:sm_99"
+    assert found(body("cuda", "sm_90") + body("cuda", "sm_99"), CUDA) == "implemented for cuda:sm_90"
 
 
 def test_a_portable_body_serves_only_where_its_author_says_so() -> None:
