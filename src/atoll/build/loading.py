@@ -21,9 +21,14 @@ _HEAD_BYTES = 64 << 10
 
 def missing_libraries(program: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the libraries that the loader does not find for a program; empty where it cannot be asked."""
+    return read_answer(listed(program, environment))
+
+
+def listed(program: Path, environment: Mapping[str, str]) -> str:
+    """Return what the loader says that it would map for a program; empty where it cannot be asked."""
     loader = _loader(program)
     if loader is None:
-        return ()
+        return ""
     try:
         said = subprocess.run(
             [loader, "--list", str(program)],
@@ -34,8 +39,8 @@ def missing_libraries(program: Path, environment: Mapping[str, str]) -> tuple[st
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ()
-    return read_answer((said.stdout + said.stderr).decode("utf-8", "replace"))
+        return ""
+    return (said.stdout + said.stderr).decode("utf-8", "replace")
 
 
 def read_answer(text: str) -> tuple[str, ...]:

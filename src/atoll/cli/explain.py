@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,9 @@ _CODE = re.compile(r"[A-Z][A-Z0-9]{1,15}[0-9]{3,}\Z")
 
 @click.command(name="explain")
 @click.argument("what", metavar="EDGE|FILE|CODE", required=False)
-@click.option("--reach", is_flag=True, help="List every file that the action read, those it found too.")
+@click.option(
+    "--reach", is_flag=True, help="List every file that the action reached, and which are the host's."
+)
 @click.option("--build", "build_id", metavar="ID", help="The build folder, where not the last one built.")
 @click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
 def command(what: str | None, reach: bool, build_id: str | None, as_data: bool) -> None:
@@ -30,12 +34,17 @@ def command(what: str | None, reach: bool, build_id: str | None, as_data: bool) 
         if what is not None and _CODE.match(what):
             answer.update(_code(what, quiet=as_data))
             return
-        from atoll.graph import edges, explain
+        from atoll.graph import EdgeStory, edges, explain
 
         root = project_root()
         folder = _folder(root, build_id)
         answer["folder"] = folder
         listed = edges(root, folder)
+        if what is None and reach:
+            answer["edges"] = [_reached(edge, root) for edge in _stories(root, folder, listed)]
+            if not as_data:
+                _list_reached(answer["edges"])
+            return
         if what is None:
             answer["edges"] = [{"name": name, "ran": bool(why), "why": list(why)} for name, why in listed]
             if not as_data:
@@ -44,8 +53,11 @@ def command(what: str | None, reach: bool, build_id: str | None, as_data: bool) 
         known = any(name == what for name, _ in listed)
         story = explain(root, folder, what if known else _from_root(root, what))
         answer.update(_facts(story, reach))
+        if reach and isinstance(story, EdgeStory):
+            answer.update(_reached(story, root))
         if not as_data:
             _print(story, reach)
+            _print_reached(answer)
 
 
 def _code(code: str, *, quiet: bool) -> dict[str, Any]:
@@ -113,6 +125,49 @@ def _facts(story: EdgeStory | FileStory, reach: bool) -> dict[str, Any]:
         "memory": story.memory,
     }
     return facts | ({"found": list(story.found)} if reach else {})
+
+
+def _stories(root: Path, folder: str, listed: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[EdgeStory]:
+    from atoll.graph import EdgeStory, explain
+
+    for name, _ in listed:
+        story = explain(root, folder, name)
+        if isinstance(story, EdgeStory):
+            yield story
+
+
+def _reached(story: EdgeStory, root: Path) -> dict[str, Any]:
+    """Return where the files of an action come from, and what the loader maps for what it linked."""
+    from atoll.build.reach import HOST, host_folders, mapped, origin
+    from atoll.store import Store
+
+    store = Store.open(os.environ, offline=True).folder
+    paths = tuple(dict.fromkeys((*story.inputs, *story.found)))
+    libraries: dict[str, str] = {}
+    for output in story.outputs:
+        libraries |= mapped(root / output, os.environ)
+    return {
+        "edge": story.name,
+        "origins": dict(Counter(origin(path, root, store) for path in paths)),
+        "host": host_folders(paths, root, store),
+        "host_files": [path for path in paths if origin(path, root, store) == HOST],
+        "loads": libraries,
+    }
+
+
+def _list_reached(edges: Iterable[dict[str, Any]]) -> None:
+    for edge in edges:
+        click.echo(plain(edge["edge"]))
+        _print_reached(edge)
+
+
+def _print_reached(facts: dict[str, Any]) -> None:
+    for name, count in sorted(facts.get("origins", {}).items()):
+        click.echo(f"  reached: {count} of {name}")
+    for folder, count in facts.get("host", {}).items():
+        click.echo(plain(f"  host: {folder} ({count})"))
+    for name, path in sorted(facts.get("loads", {}).items()):
+        click.echo(plain(f"  loads: {name}: {path or 'not found'}"))
 
 
 def _list(folder: str, listed: list[tuple[str, tuple[str, ...]]]) -> None:
