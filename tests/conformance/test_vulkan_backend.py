@@ -344,6 +344,7 @@ def run(fault: Fault, emitted: Emitted, cache: Path, staged: bool) -> Run:
     submitted = counted[0]["vkQueueSubmit"]
     if device is not None:
         if fault.result == LOST and error is not None:
+            # Refused, and nothing reaches the queue.
             for use in (device.wait, lambda: device.allocate(4), lambda: device.load(emitted), device.hold):
                 with pytest.raises(DeviceLostError):
                     use()
@@ -383,6 +384,7 @@ def test_each_call_that_fails_is_a_typed_error_and_leaves_nothing(
         for turn in range(1, clean.made[name] + 1)
         for result in RESULTS
         if name == "vkWaitSemaphores" or result != 2
+        if name != "vkEnumeratePhysicalDevices" or result != LOST  # there is no device to lose yet
     ]
     tried = cases if whole else random.Random(0).sample(cases, 60)
     for name, turn, result in tried:
