@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ import pytest
 from atoll.diagnostics import Diagnostic
 from atoll.errors import AtollError
 from atoll.plugin import Target
-from kernel_text import kernel_from, namespace
+from kernel_text import HEAD, kernel_from, namespace
 
 INTERFACE = """
 @atoll.intrinsics
@@ -243,3 +246,22 @@ def k(x: view[u32]):
     found = caught.value.diagnostics[0]
     assert (found.code, found.message) == ("ATL0774", f"`{line}` is no SPIR-V that an intrinsic may hold")
     assert found.notes == (reason,)
+
+
+def test_check_names_every_missing_intrinsic_with_a_caret_and_no_device(tmp_path: Path) -> None:
+    (tmp_path / "k.py").write_text(HEAD + INTERFACE + implementation() + KERNEL)
+    command = [sys.executable, "-m", "atoll", "kernel", "check", "k.py", "--target", "vulkan"]
+    env = {"PATH": "/usr/bin:/bin", "VK_ICD_FILENAMES": "/nowhere", "NO_COLOR": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "k: compiles\n")
+    carets = [line for line in done.stderr.splitlines() if "^" in line]
+    calls = [line for line in done.stderr.splitlines() if "Memory.once(x" in line]
+    assert [line.strip(" |") for line in carets] == ["^" * 14, "^" * 18]
+    assert [line[carets[at].index("^") :] for at, line in enumerate(calls)] == [
+        "Memory.once(x)",
+        "Memory.once(x + 1)",
+    ]
+    assert done.stderr.count("error[ATL0770]: `Memory.once` has no implementation for vulkan:1.2") == 2
+    command[-1] = "cuda:sm_90"
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "k: compiles, emits for cuda:sm_90\n")

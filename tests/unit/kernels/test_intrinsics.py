@@ -23,6 +23,7 @@ from atoll.kernels.intrinsics import lookup
 from atoll.kernels.intrinsics.interface import Intrinsic, intrinsics_of
 from atoll.kernels.intrinsics.lookup import look_up
 from atoll.plugin import Target
+from atoll.store import PayloadRoot
 from emitter_kit import device, tool
 from kernel_text import kernel_from, namespace
 
@@ -274,7 +275,7 @@ def test_inline_code_is_opaque_to_the_passes() -> None:
 
 
 def test_every_intrinsic_of_the_standard_set_stands_once_in_the_ledger() -> None:
-    path = Path(atoll.kernels.intrinsics.__file__).parent / "ledger.txt"  # type: ignore[attr-defined]
+    path = Path(atoll.kernels.intrinsics.__file__).parent / "ledger.txt"
     rows = [line.split() for line in path.read_text().splitlines() if not line.startswith("#")]
     assert [int(row[0]) for row in rows] == list(range(1, len(rows) + 1))
     names = [row[1] for row in rows]
@@ -292,7 +293,7 @@ FIRST = (
 
 
 def test_the_ledger_is_append_only() -> None:
-    path = Path(atoll.kernels.intrinsics.__file__).parent / "ledger.txt"  # type: ignore[attr-defined]
+    path = Path(atoll.kernels.intrinsics.__file__).parent / "ledger.txt"
     rows = [line.split() for line in path.read_text().splitlines() if not line.startswith("#")]
     assert [row[1] for row in rows][: len(FIRST.split())] == FIRST.split()
 
@@ -312,3 +313,24 @@ def k(x: ptr[f32], out: ptr[f32], n: i32):
     assert len({item.result for item in made}) >= 4
     hinted_too = text.replace("x[i] if x[i] > 0.0 else 1.0", "atoll.Target.ldcs(x + i)")
     assert widen(kernel_from(hinted_too).compiled_for(CUDA).optimised, "k") is None
+
+
+def test_the_vendors_compilers_take_the_text_with_assembly_in_it(
+    tmp_path: Path, cuda_payload: PayloadRoot
+) -> None:
+    def compiled(*command: str) -> None:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    hip, cuda = tmp_path / "k.hip", tmp_path / "k.cu"
+    hip.write_text(str(hinted().show("hip")))
+    cuda.write_text(str(hinted().show("cuda:sm_90", "cuda-cpp")))
+    flags = ("-x", "hip", "--cuda-device-only", "-nogpulib", "-nogpuinc", "--offload-arch=gfx942", "-S")
+    compiled(tool("clang-19"), *flags, str(hip), "-o", str(tmp_path / "k.s"))
+    assert "v_bcnt_u32_b32" in (tmp_path / "k.s").read_text()
+    nvcc = str(cuda_payload.root / "nvidia" / "cu13" / "bin" / "nvcc")
+    compiled(nvcc, "-ccbin", tool("g++"), "-arch=sm_90", "-ptx", str(cuda), "-o", str(tmp_path / "k.ptx"))
+    assert "ld.global.cs.f32" in (tmp_path / "k.ptx").read_text()
+    cuda.write_text(str(kernel_from(COPIES).show("cuda:sm_90", "cuda-cpp")))
+    compiled(nvcc, "-ccbin", tool("g++"), "-arch=sm_90", "-ptx", str(cuda), "-o", str(tmp_path / "k.ptx"))
+    assert "cp.async.ca.shared.global" in (tmp_path / "k.ptx").read_text()
