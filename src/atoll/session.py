@@ -360,12 +360,21 @@ class Session:
             folder=plan.folder,
             outputs=plan.outputs,
             result=result,
-            diagnostics=(*plan.diagnostics, *warnings),
+            diagnostics=(*plan.diagnostics, *warnings, *self._tied(plan, result)),
             planned=planned,
             key=key,
             engine=engine,
             floors=bool(plan.floors),
         )
+
+    def _tied(self, plan: BuildPlan, result: Result) -> tuple[Diagnostic, ...]:
+        """Return what is to be said of islands that were compiled in this build."""
+        if not self.accel or not result.ran:
+            return ()
+        from atoll.build.islands import island_objects, notes
+
+        made = [action for action in plan.graph.actions if action.name in set(result.ran)]
+        return notes(self.root, island_objects(made, plan.folder, "host"))
 
     def metadata(self, *, more: tuple[str, ...] = ()) -> Metadata:
         """Return what the package says of itself; `more` are requirements beside its own.

@@ -17,9 +17,7 @@ from e2e.harness import ATOLL, copied, machine, run
 def bare(tmp_path: Path, pytestconfig: pytest.Config) -> dict[str, str]:
     """Return an environment whose PATH holds a Python and nothing else."""
     if not pytestconfig.getoption("--all") and PAYLOAD.name not in Store.default().names():
-        pytest.skip(
-            f"the payload {PAYLOAD.name} (100 MB, a C++ library to compile), taken with --all"
-        )
+        pytest.skip(f"the payload {PAYLOAD.name} (100 MB, a C++ library to compile), taken with --all")
     folder = tmp_path / "bare"
     folder.mkdir()
     (folder / "python").symlink_to(sys.executable)

@@ -110,7 +110,8 @@ def products(name: str, torch: Any) -> list[str]:
         took = timed(partial(engine.matmul, x, x, tier="device"), device.wait, 5)
         ran = engine.decisions[-1].variant
         rows.append(
-            f"| {name} | {element} device ({ran}), {side} | {took * 1e3:.2f} | {operations / took / 1e12:.1f} |"
+            f"| {name} | {element} device ({ran}), {side} "
+            f"| {took * 1e3:.2f} | {operations / took / 1e12:.1f} |"
         )
         got = engine.matmul(x[:512], x, tier="device").numpy()
         want = x[:512].numpy().astype("f8") @ x.numpy().astype("f8")

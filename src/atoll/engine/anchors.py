@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from atoll.diagnostics import Diagnostic
@@ -146,6 +147,89 @@ def anchors() -> Iterator[Anchor]:
             lambda x, n=name: getattr(p, n)(1001, 7, 3, device=x.device),
             lambda _, n=name: getattr(r, n)(1001, 7, 3),
         )  # fmt: skip
+
+    yield from _fused()
+    for element in ("f32", "f16"):
+        yield Anchor(
+            f"train.20-steps.{element}", _floats((32, 8), (32, 4), (8, 16), (16, 4)),
+            partial(_trained, element), partial(_trained_in_numpy, element),
+        )  # fmt: skip
+
+
+def _fused() -> Iterator[Anchor]:
+    """Return a program for each layout of a fused kernel, and each kind of view."""
+    import numpy as np
+
+    from atoll.engine import fused as f
+    from atoll.engine import reference as r
+
+    chain = f.fuse(lambda a, b: f.tanh(a * b + 0.5) - f.where(a > b, a, abs(b)))
+
+    def steps(a: Any, b: Any) -> Any:
+        return r.canonical(r.tanh(a * b + np.float32(0.5)) - np.where(a > b, a, np.abs(b)))
+
+    yield Anchor("fused.flat", _floats((7, 90), (7, 90)), chain, steps)
+    yield Anchor(
+        "fused.strided", _floats((7, 90), (7, 1)), lambda a, b: chain(a.T, b.T), lambda a, b: steps(a.T, b.T)
+    )
+    norm = f.fuse(lambda x, w: x * f.rsqrt(f.row_mean(x * x) + 1e-6) * w)
+
+    def rms(x: Any, w: Any) -> Any:
+        mean = r.fold(x * x, "sum") * r.recip(np.array([x.shape[-1]], np.float32))
+        return x * r.rsqrt(mean + np.float32(1e-6))[:, None] * w
+
+    yield Anchor("fused.rows", _floats((5, 300), (300,)), norm, rms)
+    rotary = f.fuse(lambda x, c, s: x * f.repeat_rows(c) + f.rotate_half(x) * f.repeat_rows(s))
+
+    def turned(x: Any, c: Any, s: Any) -> Any:
+        half = x.shape[-1] // 2
+        c, s = (np.tile(item, (x.shape[-2] // len(item), 1)) for item in (c, s))
+        return x * c + np.concatenate([-x[..., half:], x[..., :half]], -1) * s
+
+    yield Anchor("rotary", _floats((2, 6, 8), (3, 8), (3, 8)), rotary, turned)
+
+
+#: Steps of the training probe, and how far each goes.
+_STEPS, _RATE = 20, 0.125
+
+
+def _trained(element: str, x: Array, wanted: Array, first: Array, second: Array) -> Array:
+    """Return a layer's weights after steps of training: products, masks and updates after each other."""
+    from atoll.engine import fused as f
+    from atoll.engine import primitives as p
+
+    def product(a: Array, b: Array) -> Array:
+        return p.matmul(*(item if element == "f32" else p.cast(item, element) for item in (a, b)))
+
+    masked = f.fuse(lambda d, h: f.where(h > 0.0, d, 0.0))
+    error = f.fuse(lambda y, wanted: (y - wanted) * 0.03125)
+    update = f.fuse(lambda w, g, rate: w - g * rate)
+    for _ in range(_STEPS):
+        hidden = p.unary("relu", product(x, first))
+        wrong = error(product(hidden, second), wanted)
+        back = masked(product(wrong, second.T), hidden)
+        second = update(second, product(hidden.T, wrong), _RATE)
+        first = update(first, product(x.T, back), _RATE)
+    return first
+
+
+def _trained_in_numpy(element: str, x: Any, wanted: Any, first: Any, second: Any) -> Any:
+    import numpy as np
+
+    from atoll.engine import reference as r
+
+    def product(a: Any, b: Any) -> Any:
+        return r.matmul(*(item if element == "f32" else item.astype("f2") for item in (a, b)))
+
+    f4 = np.float32
+    for _ in range(_STEPS):
+        hidden = product(x, first)
+        hidden = np.where(hidden > 0, hidden, f4(0))
+        wrong = (product(hidden, second) - wanted) * f4(0.03125)
+        back = np.where(hidden > 0, product(wrong, second.T), f4(0))
+        second = second - product(hidden.T, wrong) * f4(_RATE)
+        first = first - product(x.T, back) * f4(_RATE)
+    return first
 
 
 def _repeated(x: Any, shape: tuple[int, ...]) -> Any:

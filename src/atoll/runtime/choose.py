@@ -1,9 +1,9 @@
 """Which device does a name mean? Drivers are asked what there is; nothing is opened.
 
-A name is a driver (``cpu``), a driver with an index (``cpu:0``) or a part of a device's own name. A driver
-alone means its first device that is not software, else its first. Nothing named means the first device
-that is not software by the drivers' rank, else the processor: a device that is software is taken only
-when it is named.
+A name is a driver (``cpu``), a driver with an index (``cpu:0``), a part of a device's own name, or its
+identity (``uuid``) where the driver states one. A driver alone means its first device that is not software,
+else its first. Nothing named means the first device that is not software by the drivers' rank, else the
+processor: a device that is software is taken only when it is named.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Chooser:
                 return status.devices[int(index)]
             raise DeviceError(self._missing(name, source))
         wanted = name.casefold()
-        found = [info for info in self._all() if wanted and wanted in info.name.casefold()]
+        found = [info for info in self._all() if wanted and _is_called(info, wanted)]
         if not found:
             raise DeviceError(self._missing(name, source))
         return _best(found)
@@ -127,6 +127,10 @@ def _no_devices(status: DriverStatus) -> Diagnostic:
         notes=(f"reason: {status.reason}",),
         hint=status.fix or None,
     )
+
+
+def _is_called(info: DeviceInfo, wanted: str) -> bool:
+    return wanted in info.name.casefold() or wanted.replace("-", "") == info.facts.facts.get("uuid")
 
 
 def _best(found: Sequence[DeviceInfo]) -> DeviceInfo:

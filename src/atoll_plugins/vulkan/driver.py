@@ -159,6 +159,7 @@ def _describe(vk: Table, handle: Any, index: int) -> Physical | None:
         version=Version((version >> 22, minor)),
         facts={
             "driver": _driver_version(vk, handle, properties),
+            "uuid": _uuid(vk, handle),
             "spirv": _SPIRV.get(minor, "1.6"),
             "spirv.capability": capabilities(vk, handle),
         },
@@ -188,6 +189,20 @@ def compute_family(vk: Table, handle: Any) -> tuple[int, int] | None:
         if families[index].queueFlags & vk.VK_QUEUE_COMPUTE_BIT:
             return index, families[index].timestampValidBits
     return None
+
+
+def _uuid(vk: Table, handle: Any) -> str:
+    """Return the device's identity, the same in every process and interface, as hexadecimal digits."""
+    identity = vk.ffi.new(
+        "VkPhysicalDeviceIDProperties *",
+        {"sType": vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES},
+    )
+    more = vk.ffi.new(
+        "VkPhysicalDeviceProperties2 *",
+        {"sType": vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, "pNext": identity},
+    )
+    vk.vkGetPhysicalDeviceProperties2(handle, more)
+    return bytes(vk.ffi.buffer(identity.deviceUUID)).hex()
 
 
 def _driver_version(vk: Table, handle: Any, properties: Any) -> str:

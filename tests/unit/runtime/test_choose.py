@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from atoll.errors import DeviceError
@@ -89,3 +91,13 @@ def test_a_name_that_means_nothing_is_refused_with_what_exists(name: str) -> Non
     (found,) = caught.value.diagnostics
     assert found.code == "ATL0801"
     assert "present: fast:1 (Turbo 5)" in found.notes
+
+
+def test_a_device_is_named_by_its_identity_with_or_without_dashes() -> None:
+    first, second = info("fast", 0, "Turbo 9"), info("fast", 1, "Turbo 9")
+    uuid = "8d2a3f10-0000-4000-8000-00000000abcd"
+    facts = replace(second.facts, facts={"uuid": uuid.replace("-", "")})
+    two = (status("fast", 10, first, replace(second, facts=facts)),)
+    assert choose(two, uuid) == choose(two, uuid.replace("-", "").upper()) == "fast:1"
+    with pytest.raises(DeviceError):
+        choose(two, uuid[:-1])

@@ -135,8 +135,8 @@ CODES = {
     "ATL0533": CodeInfo(
         "two C++ libraries in one program",
         "An island was compiled with another C++ library than the program. Both are loaded; exceptions, "
-        "strings and containers of one mean nothing to the other, so that nothing of them may cross the seam. "
-        "The unwinder is taken once, and symbols of static archives stay inside the image.",
+        "strings and containers of one mean nothing to the other, so that nothing of them may cross the "
+        "seam. The unwinder is taken once, and symbols of static archives stay inside the image.",
     ),
     "ATL0534": CodeInfo(
         "a kernel that only a compiler driver can compile",
@@ -145,8 +145,14 @@ CODES = {
     ),
     "ATL0535": CodeInfo(
         "device code that nothing links",
-        "A flag makes device code whose functions are joined across units by a device linker, before the host "
-        "links. Without that step the host's linker misses a symbol that no source names.",
+        "A flag makes device code whose functions are joined across units by a device linker, before the "
+        "host links. Without that step the host's linker misses a symbol that no source names.",
+    ),
+    "ATL0536": CodeInfo(
+        "an island that needs the C++ standard library",
+        "The object of an island leaves symbols of the C++ library undefined, which ties it to the library "
+        "that it was compiled with. Where the program has another one, both are loaded, and nothing of one "
+        "may reach the other: no exception, no string, no container.",
     ),
     "ATL0532": CodeInfo(
         "a compiler that makes no valid module of a language",

@@ -146,7 +146,7 @@ CODES = {
     ),
     "ATL0235": CodeInfo(
         "a set that names what nothing is compiled for",
-        "No lane of the project, source, `accelerators` entry or `cfg` names this backend. The build goes on, "
-        "since the vocabulary is open, but holds no code for it.",
+        "No lane of the project, source, `accelerators` entry or `cfg` names this backend. The build goes "
+        "on, since the vocabulary is open, but holds no code for it.",
     ),
 }

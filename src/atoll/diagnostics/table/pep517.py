@@ -26,7 +26,7 @@ CODES = {
     ),
     "ATL0484": CodeInfo(
         "an editable install whose project has moved or is gone",
-        "An editable install builds its project in the folder that it was installed from. A manifest in a folder "
-        "above that one is another project's and is never built in its place.",
+        "An editable install builds its project in the folder that it was installed from. A manifest in a "
+        "folder above that one is another project's and is never built in its place.",
     ),
 }
