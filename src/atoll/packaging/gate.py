@@ -23,7 +23,7 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import DeviceError, UsageError
 from atoll.packaging.values import Report
 from atoll.plugin import Registry
-from atoll.runtime.choose import chooser
+from atoll.runtime.choosing import chooser
 
 Rules = Mapping[str, BackendRules]
 NAMED = 4

@@ -33,7 +33,7 @@ from atoll.plugin import (
     registry,
 )
 from atoll.runtime import faults, tracing
-from atoll.runtime.choose import chooser
+from atoll.runtime.choosing import chooser
 from atoll.runtime.graphs import Graph
 from atoll.runtime.pack import pack_block
 from atoll.runtime.regions import Extent, Region, regions

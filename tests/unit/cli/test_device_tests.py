@@ -27,6 +27,21 @@ def as_data(*words: str, code: int = 0) -> dict[str, Any]:
     return found
 
 
+def test_a_device_is_listed_and_described() -> None:
+    assert call("list").startswith("cpu:0 ")
+    assert call("info").splitlines()[0].split() == ["device", "cpu:0"]
+    assert as_data("info")["device"]["target"].startswith("cpu")
+
+
+def test_no_function_of_the_room_gives_way_to_a_module_of_its_name() -> None:
+    """One that is looked up late does, once a module of its name was imported."""
+    import atoll.runtime as room
+
+    late = set(room._LATE)
+    modules = {path.stem for path in Path(room.__file__).parent.glob("*.py")}
+    assert late & modules == set()
+
+
 def test_the_self_test_says_what_it_tried_and_the_tier() -> None:
     lines = call("selftest").splitlines()
     assert lines[-1].endswith(f"exact tier, of {len(lines) - 1} programs")

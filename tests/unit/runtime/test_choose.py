@@ -8,7 +8,7 @@ import pytest
 
 from atoll.errors import DeviceError
 from atoll.runtime import DriverStatus
-from atoll.runtime.choose import Chooser
+from atoll.runtime.choosing import Chooser
 from unit.runtime.fakes import info, status
 
 WITH_GPU = (
