@@ -34,9 +34,9 @@ def without_runtime(root: Path) -> object:
     return HipLane().plan(project(root, "gfx942", options=made))
 
 
-def without_linker(root: Path) -> object:
+def without_stage(root: Path, name: str) -> object:
     made = rocm(root)
-    (root / "llvm/bin/lld").unlink()
+    (root / "llvm/bin" / name).unlink()
     return HipLane().plan(project(root, "gfx942", options=made))
 
 
@@ -59,7 +59,8 @@ CASES: dict[str, Callable[[Path], object]] = {
     "ATL0507_hip_library": lambda root: lacking(root, "ockl.bc"),
     "ATL0507_hip_no_bitcode": lambda root: lacking(root, "ocml.bc", b"version https://git-lfs"),
     "ATL0507_hip_runtime": without_runtime,
-    "ATL0507_hip_linker": without_linker,
+    "ATL0507_hip_linker": lambda root: without_stage(root, "lld"),
+    "ATL0507_hip_bundler": lambda root: without_stage(root, "clang-offload-bundler"),
     "ATL0507_hip_clang": lambda root: HipLane().plan(
         project(root, "gfx942", options={"rocm": str(fake_rocm(root / "rocm"))}, environment=EMPTY)
     ),

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from atoll.accel import AccelSet
+from atoll.build.units import lane_facts
 from atoll.diagnostics import Severity, render
 from atoll.manifest import read, select
 from atoll.manifest.lanes import LaneFacts
+from atoll.plugin import registry
 
 HEAD = '[package]\nname = "demo"\n'
 TARGET = '[targets.demo]\nkind = "executable"\nsources = ["*.cpp"]\n'
@@ -54,3 +56,13 @@ def test_a_project_that_names_none_is_told_of_lanes(tmp_path: Path) -> None:
 )
 def test_a_backend_that_is_named_anywhere_is_not_told(tmp_path: Path, text: str) -> None:
     assert not [line for line in warnings(tmp_path, "vulkan1.2", text) if "ATL0235" in line]
+
+
+@pytest.mark.parametrize(("accel", "told"), [("hip, cuda11.8+{sm_90}", False), ("cuda11.8+{sm_90}", True)])
+def test_what_a_lane_compiles_through_beside_its_own_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, accel: str, told: bool
+) -> None:
+    facts = lane_facts(registry(), ("hip",))
+    monkeypatch.setitem(LANES, "hip", facts["hip"])
+    text = HEAD + TARGET + '[build]\nlanes = ["hip"]\n'
+    assert bool([line for line in warnings(tmp_path, accel, text) if "ATL0235" in line]) is told

@@ -75,6 +75,7 @@ def _facts(registry: Registry, name: str) -> LaneFacts:
         backends=lane.backends,
         host=name == HOST,
         processor=bool(getattr(lane, "processor", False)),
+        through=tuple(getattr(lane, "through", ())),
     )
 
 

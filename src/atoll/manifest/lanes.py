@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from atoll._util.near import nearest
 from atoll._util.values import dataclass, field
@@ -23,12 +23,14 @@ class LaneFacts:
         backends: The backends it can compile for, with what it knows of each.
         host: True for the lane of the processor, whose units are not device units.
         processor: True where its units are also compiled for the processor, in every build.
+        through: Backends of another entry that its units can be compiled for beside their own.
     """
 
     extensions: Mapping[str, str]
     backends: Mapping[str, BackendRules] = field(default_factory=dict)
     host: bool = False
     processor: bool = False
+    through: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

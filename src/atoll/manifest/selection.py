@@ -143,6 +143,9 @@ class _Work:
         """Return a warning for each backend of the build's set that nothing of the project names."""
         known = {*self.rules, *self.manifest.package.accelerators, *self.constrained}
         known |= named_accelerators(self.manifest.overlays)
+        asked = {entry.backend for entry in self.accel}
+        for facts in self.claims.lanes.values():
+            known |= set(facts.through) if asked & facts.backends.keys() else set()
         return [_stranger(entry.backend, sorted(known)) for entry in self.accel if entry.backend not in known]
 
     def target(self, name: str, target: Target) -> None:

@@ -231,8 +231,9 @@ class LaneStatus:
 class Lane(Protocol):
     """A plugin that compiles one device language.
 
-    One member may be left out and so is not listed: ``processor``, true where its units are also compiled
-    for the processor, in every build.
+    Two members may be left out and so are not listed: ``processor``, true where its units are also compiled
+    for the processor, in every build; and ``through``, the backends of another entry that its units can be
+    compiled for beside their own (``NAME, OTHER1.0+{arch}``).
     """
 
     @property

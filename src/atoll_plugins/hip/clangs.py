@@ -14,7 +14,8 @@ from atoll_plugins.formats.host_compilers import Compiler, read_compiler
 from atoll_plugins.formats.lane_refusals import named_compiler, no_compiler
 
 _NAMES = r"clang\+\+(?:-\d+)?"
-_BRINGS = {"lld": "lld-{major}", "clang-offload-bundler": "clang-{major}"}
+# As Debian cuts LLVM into packages.
+_BRINGS = {"lld": "lld-{major}", "clang-offload-bundler": "clang-tools-{major}"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

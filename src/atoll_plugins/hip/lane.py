@@ -35,6 +35,7 @@ class HipLane:
     name = "hip"
     extensions: Mapping[str, UnitKind] = {".hip": UnitKind.UNIT, ".hiph": UnitKind.HEADER}
     backends: Mapping[str, BackendRules] = {"hip": HipRules()}
+    through = ("cuda",)
 
     def payloads(self, request: LaneRequest) -> tuple[Payload, ...]:
         """Return CUDA's wheels where HIP is compiled for NVIDIA; for AMD the host has everything or nothing.

@@ -28,6 +28,7 @@ class SyclLane:
     name = "sycl"
     extensions: Mapping[str, UnitKind] = {".sycl": UnitKind.UNIT, ".syclh": UnitKind.HEADER}
     backends: Mapping[str, BackendRules] = {"sycl": SyclRules()}
+    through = ("cuda",)
 
     def payloads(self, request: LaneRequest) -> tuple[Payload, ...]:
         """Return the runtime's wheels, unless the project names a driver.
