@@ -10,7 +10,7 @@ rm -rf .gl .whl
 mkdir -p .gl .whl "${TMPDIR:-/tmp}/amd64/partial"
 options="-oAPT::Architecture=amd64 -oAPT::Architectures=amd64 -oDir::State::Lists=${TMPDIR:-/tmp}/amd64"
 # shellcheck disable=SC2086 # a list of options on purpose
-apt-get $options -qq update && (cd .gl && apt-get $options -qq download libvulkan1 ocl-icd-libopencl1)
+apt-get $options -qq update && (cd .gl && apt-get $options -qq download libvulkan1 ocl-icd-libopencl1 libegl1 libglvnd0 libopengl0 libgl1 libglx0 libgles2)
 platforms=""
 for glibc in 2_28 2_27 2_24 2_17; do platforms="$platforms --platform manylinux_${glibc}_x86_64"; done
 # shellcheck disable=SC2086
