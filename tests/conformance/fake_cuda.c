@@ -86,6 +86,10 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
   int level = levels[device - 100];
   *value = 1024;
+  if (attribute == CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + 2) *value = 64;
+  if (attribute == CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X) *value = 2147483647;
+  if (attribute == CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + 1 || attribute == CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + 2) *value = 65535;
+  if (attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) *value = 49152;
   if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) *value = level / 10;
   if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) *value = level % 10;
   return CUDA_SUCCESS;

@@ -1,4 +1,5 @@
-/* Launches `saxpy` with the groups that are asked for, and prints what happened. Arguments: the code's file, groups. */
+/* Launches `saxpy` with the groups that are asked for, and prints what happened. Arguments: the code's file, groups,
+ * and where wanted the size of one. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,10 +17,11 @@ int main(int count, char **arguments) {
   atoll_code code = {code_bytes, 0, "", "", ""};
   atoll_launch what = {ATOLL_LAUNCH_ABI, "saxpy", &code, 1, {1, 1, 1}, {64, 1, 1}, args, 4};
   FILE *file = fopen(arguments[1], "rb");
-  if (file == NULL || count != 5) return 2;
+  if (file == NULL || (count != 5 && count != 8)) return 2;
   code.bytes = fread(code_bytes, 1, sizeof code_bytes - 1, file);
   fclose(file);
   for (int k = 0; k < 3; k++) what.groups[k] = (uint32_t)strtoul(arguments[2 + k], NULL, 10);
+  for (int k = 0; k < 3 && count == 8; k++) what.group[k] = (uint32_t)strtoul(arguments[5 + k], NULL, 10);
   if (atoll_run(&DRIVER, &what)) puts(atoll_last_error());
   else printf("%g %g %g %g\n", out[0], out[1], out[2], out[3]);
   return 0;

@@ -10,13 +10,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from atoll import barrier, const, f32, global_id, kernel, local_id, shared, view
 from atoll.errors import AtollError
 from atoll.plugin import Emitted
 from atoll.runtime import Device, core_source, include_folder
 from conformance import programs
-from conformance.driver_kernels import GLSL_TEXT, code, driver, needs_device, spirv
+from conformance.driver_kernels import GLSL_TEXT, code, driver, fake_cuda, needs_device, spirv
 
 GROUPS = (1, 70000, 1)
+
+
+@kernel
+def shares(x: view[f32], N: const[int]) -> None:
+    tile = shared(f32, N)
+    tile[local_id(0)] = x[local_id(0)]
+    barrier()
+    x[global_id(0)] = tile[63 - local_id(0)]
+
+
 # A capability that every device here has, and a launcher that thinks otherwise.
 LACKS_INT64 = ("(uint32_t)!has << k", "(uint32_t)!(has && vk_capabilities[k].number != 11) << k")
 
@@ -24,18 +35,23 @@ LACKS_INT64 = ("(uint32_t)!has << k", "(uint32_t)!(has && vk_capabilities[k].num
 LARGE = GLSL_TEXT.replace("void main() {", "shared mat4 tile[64];\nvoid main() {\n tile[0] = mat4(1);")
 
 
-def opened() -> Device:
-    found = driver("vulkan")
+def opened(backend: str = "vulkan", library: Path | None = None) -> Device:
+    found = driver(backend, library)
     needs_device(found)
     return Device(found.open(0))
 
 
 def in_c(
-    code: Emitted, folder: Path, groups: tuple[int, ...] = (1, 1, 1), edit: tuple[str, str] = ("", "")
+    code: Emitted,
+    folder: Path,
+    groups: tuple[int, ...] = (1, 1, 1),
+    edit: tuple[str, str] = ("", ""),
+    library: Path | None = None,
 ) -> str:
-    found = driver("vulkan")
+    """Launch in C; `groups` may be followed by the size of one."""
+    found = driver(code.target.backend, library)
     program = programs.program(
-        found, folder, programs.launcher_object(found, folder, edit=edit), main="limits_main.c"
+        found, folder, programs.launcher_object(found, folder, library, edit), main="limits_main.c"
     )
     path = folder / "code"
     path.write_bytes(code.code)
@@ -43,12 +59,12 @@ def in_c(
 
 
 def in_python(
-    device: Device, code: Emitted, groups: tuple[int, ...] = (1, 1, 1)
+    device: Device, code: Emitted, groups: tuple[int, ...] = (1, 1, 1), group: tuple[int, ...] = (64,)
 ) -> tuple[str, tuple[str, ...]]:
     """Return what a launch refuses with: the message and the notes."""
     x, out = np.ones(4, np.float32), np.zeros(4, np.float32)
     with pytest.raises(AtollError) as caught:
-        device.run(code, groups, (64,), {"x": x, "y": x, "out": out, "a": 2.0, "n": 4})
+        device.run(code, groups, group, {"x": x, "y": x, "out": out, "a": 2.0, "n": 4})
     (said,) = caught.value.diagnostics
     return said.message, said.notes
 
@@ -107,10 +123,61 @@ def test_too_many_groups_are_refused_in_the_words_of_the_driver(tmp_path: Path) 
     assert in_c(made, tmp_path, (1, 2, 1)) == "12 24 36 48"
 
 
+def test_cuda_and_opencl_refuse_in_the_words_of_the_driver_too(tmp_path: Path) -> None:
+    library = fake_cuda(tmp_path)
+    device, made = opened("cuda", library), code("cuda", tmp_path)
+    message, notes = in_python(device, made, GROUPS)
+    assert notes == ("asked for: (1, 70000, 1)", "possible: at most (2147483647, 65535, 65535)")
+    assert in_c(made, tmp_path, GROUPS, library=library) == "; ".join([message, ", ".join(notes)])
+    large = (64, 1, 32)
+    message, notes = in_python(device, made, (1,), large)
+    assert notes == (
+        "asked for: (64, 1, 32), 2048 together",
+        "possible: at most (1024, 1024, 64), 1024 together",
+    )
+    assert in_c(made, tmp_path, (1, 1, 1, *large), library=library) == "; ".join([message, ", ".join(notes)])
+
+
+def test_opencl_says_how_large_a_group_may_be(tmp_path: Path) -> None:
+    device, made = opened("opencl"), code("opencl", tmp_path)
+    most = device.info.limits["group_size"]
+    message, notes = in_python(device, made, (1,), (2 * most,))
+    assert message == f"too many work-items in a group for {device.name}"
+    assert notes[1].endswith(f"{most} together")
+    assert in_c(made, tmp_path, (1, 1, 1, 2 * most, 1, 1)) == "; ".join([message, ", ".join(notes)])
+
+
+def test_opencl_measures_the_shared_memory_of_code_that_states_none(tmp_path: Path) -> None:
+    """The suite's kernel is written by hand, and its layout says nothing of shared memory."""
+    device, made = opened("opencl"), code("opencl", tmp_path)
+    most = device.info.limits["shared_bytes"]
+    own = f"__local float tile[{most // 4 + 64}]; tile[get_local_id(0)] = 1; barrier(1);\n  uint i = get"
+    text = made.code.replace(b"uint i = get", own.encode())
+    text = text.replace(b"block.a *", b"tile[i] * block.a *")
+    large = replace(made, code=text)
+    message, notes = in_python(device, large)
+    assert message == f"{device.name} refuses the code of `saxpy`"
+    assert notes == (f"it takes {most + 256} bytes of shared memory, the device has {most}",)
+    assert in_c(large, tmp_path) == f"{message}: {notes[0]}"
+
+
+@pytest.mark.parametrize("backend", ["cpu", "opencl", "vulkan"])
+def test_a_kernel_that_shares_too_much_is_refused_with_both_sizes(backend: str) -> None:
+    """Before it was: the processor ran over its stack, PoCL ended the process."""
+    device = opened(backend)
+    most = device.info.limits["shared_bytes"]
+    with pytest.raises(AtollError) as caught:
+        shares.instance(N=most).over(64, device=device)(np.zeros(64, np.float32))
+    (said,) = caught.value.diagnostics
+    assert said.message.startswith(f"{device.name} refuses the code of ")
+    assert said.notes[0].endswith(f"bytes of shared memory, the device has {most}")
+    assert shares.instance(N=512).over(64, device=device)(np.zeros(64, np.float32)).device == device.name
+
+
 def test_a_launcher_that_counts_no_groups_is_seen(tmp_path: Path) -> None:
     """Plant a fault: the limit is not compared. Vulkan says nothing; what runs is undefined."""
     opened()
-    edit = ("if (launch->groups[d] > most[d])", "if (launch->groups[d] > most[d] && 0)")
+    edit = ("if (atoll_too_large(launch, &sizes, 0, name, reason)) return 1;", "(void)sizes;")
     assert not in_c(code("vulkan", tmp_path), tmp_path, GROUPS, edit).startswith("too many groups")
 
 

@@ -132,7 +132,7 @@ def test_a_wrong_element_is_seen(case: Any) -> None:
 
 def codes(backend: str, arch: str) -> Iterator[tuple[str, Any]]:
     """Emit every kernel for a target."""
-    from atoll.kernels.launch import block_for
+    from atoll.kernels.shapes import block_for
 
     target = emitter(backend).target(None, arch)
     for name, kernel in KERNELS.items():

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from atoll.errors import StoreError
-from atoll.kernels.launch import block_for
+from atoll.kernels.shapes import block_for
 from atoll.plugin import Emitter, registry
 from atoll.runtime import include_folder
 from atoll.store import Payload, PayloadRoot, Store

@@ -25,7 +25,7 @@ from atoll.ir.vector import memory_dtype
 from atoll.ir.walk import statements
 from atoll.ir.widen import LANES, widen
 from atoll.kernels.arguments import check
-from atoll.kernels.launch import Shape, over_shape
+from atoll.kernels.shapes import Shape, over_shape
 from atoll.kernels.structs import spread
 from atoll.kernels.variants import narrowed
 from atoll.runtime.regions import regions

@@ -257,14 +257,15 @@ def _measured(
     import time
 
     from atoll.kernels.front import compile_kernel
-    from atoll.kernels.launch import open_device, over_shape
+    from atoll.kernels.launch import open_device
     from atoll.kernels.sample import sample
+    from atoll.kernels.shapes import fitted, over_shape
     from atoll.kernels.tune import measure
     from atoll.plugin import registry
 
     opened = open_device(device)
     given = sample(kernel.compiled(), size)
-    shape = over_shape(kernel.compiled().kernel, given.domain, block)
+    shape = fitted(over_shape(kernel.compiled().kernel, given.domain, block), opened.info)
     emitter, target = registry().emitters[opened.target().backend], opened.target()
     start = time.perf_counter()
     module = compile_kernel(

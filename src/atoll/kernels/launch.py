@@ -8,15 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from atoll.diagnostics import Diagnostic
 from atoll.errors import DeviceError, LaunchError
-from atoll.ir import Kernel, LaunchLayout, has_barrier
-from atoll.ir.nodes import Builtin
-from atoll.ir.ops import Id
-from atoll.ir.walk import all_expressions
+from atoll.ir import LaunchLayout
 from atoll.kernels.arguments import Checked, check
 from atoll.kernels.contract import hold
-from atoll.kernels.definition import MAX_BLOCK, KernelFunction, Sizes, block_sizes
+from atoll.kernels.definition import KernelFunction, Sizes
+from atoll.kernels.shapes import Shape, Triple, check_grid, fitted, grid_shape, over_shape
+from atoll.kernels.shapes import refusal as _refusal
 from atoll.kernels.structs import spread
 from atoll.kernels.variants import NOTHING, Promises, module_for, narrowed, promises, takes_promises
 from atoll.runtime.array import Array
@@ -26,137 +24,6 @@ if TYPE_CHECKING:
     from atoll.kernels.front import Compiled
     from atoll.kernels.prepared import Prepared
     from atoll.plugin import AddressedDevice, Argument, BufferArgument, DriverDevice, Executable
-
-Triple = tuple[int, int, int]
-#: The block that serves a domain of one, two or three dimensions where nobody says which.
-DEFAULT_BLOCKS: dict[int, Triple] = {1: (64, 1, 1), 2: (16, 16, 1), 3: (8, 8, 4)}
-#: The most work-items in one dimension (docs/reference/launch-abi.md).
-MAX_ITEMS = (1 << 31) - 1
-#: The most groups in a dimension that every device launches: Vulkan's `maxComputeWorkGroupCount` is no less.
-MOST_GROUPS = 65_535
-_LARGER = (64, 128, 256, 512, 1024)
-
-
-def rank_of(kernel: Kernel) -> int:
-    """Return how many dimensions a kernel's ids use: what its domain should have."""
-    ids = [node.dimension for node in all_expressions(kernel.body) if isinstance(node, Builtin)]
-    return 1 + max(ids, default=0)
-
-
-def block_for(kernel: Kernel) -> Triple:
-    """Return the block of a kernel's contract, else the one that serves its rank."""
-    return kernel.group if any(kernel.group) else DEFAULT_BLOCKS[rank_of(kernel)]
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """How many work-items run, in groups of what size."""
-
-    domain: Triple
-    groups: Triple
-    block: Triple
-
-
-def over_shape(kernel: Kernel, shape: Sizes, block: Sizes | None) -> Shape:
-    """Return the groups that cover a domain.
-
-    Raises:
-        LaunchError: Where the kernel does not allow it.
-    """
-    parts = shape if isinstance(shape, tuple) else (shape,)
-    domain = _triple(kernel, parts, "domain", least=0)
-    chosen = _chosen(kernel, block, len(parts))
-    if block is None:
-        chosen = _larger(kernel, domain, chosen)
-    rounded = [-(-size // by) for size, by in zip(domain, chosen, strict=True)]
-    if has_barrier(kernel) and any(size % by for size, by in zip(domain, chosen, strict=True)):
-        raise LaunchError(
-            _refusal(
-                f"the work-items of `{kernel.name}` wait for each other, "
-                "so its domain has to be whole work-groups",
-                f"the domain: {_shown(domain)}",
-                f"the block: {_shown(chosen)}",
-                hint="round the domain up and guard the accesses, as in `if i < x.size`",
-            )
-        )
-    return Shape(domain, (rounded[0], rounded[1], rounded[2]), chosen)
-
-
-def grid_shape(kernel: Kernel, groups: Sizes, block: Sizes) -> Shape:
-    """Return a launch of whole groups.
-
-    Raises:
-        LaunchError: Where the kernel does not allow it.
-    """
-    parts = groups if isinstance(groups, tuple) else (groups,)
-    counts = _triple(kernel, parts, "grid", least=0)
-    chosen = _chosen(kernel, block, len(parts))
-    domain = tuple(count * size for count, size in zip(counts, chosen, strict=True))
-    return Shape(_triple(kernel, domain, "grid", least=0), counts, chosen)
-
-
-def _triple(kernel: Kernel, parts: tuple[Any, ...], what: str, least: int) -> Triple:
-    import operator
-
-    try:
-        sizes = tuple(operator.index(part) for part in parts)
-    except TypeError:
-        sizes = ()
-    if not 1 <= len(sizes) <= 3 or any(not least <= size <= MAX_ITEMS for size in sizes):
-        raise LaunchError(
-            _refusal(
-                f"`{kernel.name}` has no {what} {_told(parts)}",
-                f"a {what} has one to three sizes from {least} to {MAX_ITEMS}",
-                hint=None
-                if sizes or what != "domain"
-                else "write how many work-items run, as `x.size` or `x.shape`",
-            )
-        )
-    filled = (*sizes, 1, 1)
-    return filled[0], filled[1], filled[2]
-
-
-def _larger(kernel: Kernel, domain: Triple, chosen: Triple) -> Triple:
-    """Return a block of which no more groups are needed than any device launches, where none will see it."""
-    if any(kernel.group) or domain[0] <= MOST_GROUPS * chosen[0] or has_barrier(kernel):
-        return chosen
-    ids = {node.op for node in all_expressions(kernel.body) if isinstance(node, Builtin)}
-    if ids - {Id.GLOBAL_ID}:
-        return chosen
-    others = chosen[1] * chosen[2]
-    needed = (size for size in _LARGER if domain[0] <= MOST_GROUPS * size and size * others <= MAX_BLOCK)
-    return (next(needed, chosen[0]), *chosen[1:])
-
-
-def _told(parts: tuple[Any, ...]) -> str:
-    """Return sizes for a sentence, in short where they are none: an array has many lines."""
-    if all(isinstance(part, int | float | str) for part in parts):
-        return f"{parts!r}"
-    return f"of {', '.join(type(part).__name__ for part in parts)}"
-
-
-def _chosen(kernel: Kernel, block: Sizes | None, rank: int) -> Triple:
-    contract = kernel.group if any(kernel.group) else None
-    if block is None:
-        return contract or DEFAULT_BLOCKS[rank]
-    asked = block_sizes(block)
-    if contract is not None and asked != contract:
-        raise LaunchError(
-            _refusal(
-                f"`{kernel.name}` has a launch contract on its block",
-                f"the contract: {_shown(contract)}",
-                f"this launch: {_shown(asked)}",
-            )
-        )
-    return asked
-
-
-def _shown(sizes: Triple) -> str:
-    return " x ".join(map(str, sizes))
-
-
-def _refusal(message: str, *notes: str, hint: str | None = None) -> Diagnostic:
-    return Diagnostic(code="ATL0761", message=message, notes=notes, hint=hint)
 
 
 # --- launching -----------------------------------------------------------------------------------
@@ -308,9 +175,7 @@ class Launch:
         _queue(checked)
         if 0 in self.shape.domain:
             return Done(device.info.name)
-        known = promises(checked.arrays, self.shape)
-        code = executable_for(self.kernel, device, self.shape.block, known)
-        shape = narrowed(self.shape) if code.wide else self.shape
+        code, shape, known = placed(self, device, checked)
         done = start(device, code.executable, code.layout, shape, checked, waits=self.waits)
         if getattr(device, "memory", "") and compiled.plain:
             from atoll.kernels.prepared import prepare
@@ -494,6 +359,20 @@ class Loaded:
     layout: LaunchLayout
     executable: Executable
     wide: bool = False
+
+
+def placed(launch: Launch, device: DriverDevice, checked: Checked) -> tuple[Loaded, Shape, Promises]:
+    """Return the code of a launch on a device, the groups that run there, and what was known of the arrays.
+
+    Raises:
+        LaunchError: Where the device launches no such groups, or not so many, with both.
+    """
+    shape = fitted(launch.shape, device.info)
+    known = promises(checked.arrays, shape)
+    code = executable_for(launch.kernel, device, shape.block, known)
+    shape = narrowed(shape) if code.wide else shape
+    check_grid(shape, device.info)
+    return code, shape, known
 
 
 def executable_for(

@@ -16,7 +16,7 @@ from atoll.ir import F32, Kernel, Module, Parameter, View
 from atoll.ir import nodes as n
 from atoll.ir.walk import statements
 from atoll.kernels.definition import KernelFunction
-from atoll.kernels.launch import block_for
+from atoll.kernels.shapes import block_for
 from atoll.plugin import Emitter, Target
 
 #: What every kernel that does anything takes.

@@ -23,7 +23,8 @@ from atoll.runtime.regions import bounds
 if TYPE_CHECKING:
     from atoll.ir import Parameter
     from atoll.kernels.front import Compiled
-    from atoll.kernels.launch import Launch, Loaded, Shape
+    from atoll.kernels.launch import Launch, Loaded
+    from atoll.kernels.shapes import Shape
     from atoll.plugin import DeviceArray, DriverDevice
 
 #: How a field of the parameter block is packed, by the KIR scalar's name; bf16 has no letter.

@@ -14,10 +14,11 @@ from atoll.errors import LaunchError
 from atoll.ir import Kernel, View, accesses
 from atoll.kernels.arguments import ArrayArgument, Checked, _fault, _refuse, scalar_value
 from atoll.kernels.contract import hold
-from atoll.kernels.launch import Done, Launch, Loaded, Shape, _fields, executable_for, open_device
+from atoll.kernels.launch import Done, Launch, Loaded, _fields, open_device, placed
 from atoll.kernels.prepared import _LETTERS, _format, _kind
+from atoll.kernels.shapes import Shape
 from atoll.kernels.structs import spread
-from atoll.kernels.variants import NOTHING, ROW, Promises, narrowed, promises, takes_promises
+from atoll.kernels.variants import NOTHING, ROW, Promises, promises, takes_promises
 from atoll.runtime.array import Array
 from atoll.runtime.pack import pack_block
 from atoll.runtime.regions import bounds
@@ -46,9 +47,7 @@ def launch_resident(launch: Launch, arguments: Sequence[Any]) -> Done:
     hold(kernel.requires, compiled.kernel.name, checked)
     if 0 in launch.shape.domain:
         return Done(device.info.name)
-    known = promises(checked.arrays, launch.shape)
-    code = executable_for(kernel, device, launch.shape.block, known)
-    shape = narrowed(launch.shape) if code.wide else launch.shape
+    code, shape, known = placed(launch, device, checked)
     queue(device, code, shape, checked)
     graph = getattr(device, "graph", None)
     for item in checked.arrays:

@@ -15,8 +15,8 @@ from atoll.ir import Kernel, Scalar, View
 from atoll.ir.nodes import Binary, MathCall
 from atoll.ir.ops import Binary as Op
 from atoll.ir.walk import all_expressions, has_barrier
-from atoll.kernels.launch import block_for, rank_of
 from atoll.kernels.pointers import PointerType
+from atoll.kernels.shapes import block_for, rank_of
 from atoll.kernels.structs import StructType, StructView, spread
 from atoll.kernels.vectors import VecType, VecView
 

@@ -10,7 +10,7 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError
 from atoll.ir import Module
 from atoll.kernels.definition import KernelFunction
-from atoll.kernels.launch import block_for
+from atoll.kernels.shapes import block_for
 from atoll.plugin import Disassembler, Emitted, Emitter, Target, registry
 
 if TYPE_CHECKING:

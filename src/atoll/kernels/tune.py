@@ -26,8 +26,9 @@ from atoll.errors import LaunchError
 from atoll.kernels.arguments import check
 from atoll.kernels.contract import hold
 from atoll.kernels.definition import KernelFunction, Sizes, block_sizes
-from atoll.kernels.launch import Shape, executable_for, open_device, over_shape, queued, rank_of, settle
+from atoll.kernels.launch import executable_for, open_device, queued, settle
 from atoll.kernels.sample import sample
+from atoll.kernels.shapes import Shape, check_grid, fitted, over_shape, rank_of
 from atoll.kernels.structs import spread
 from atoll.kernels.variants import narrowed, promises
 
@@ -105,11 +106,12 @@ def measure(
 ) -> float:
     """Return the median seconds of a launch, arrays on the device already; the arguments are copied."""
     compiled = kernel.compiled()
-    shape: Shape = over_shape(compiled.kernel, domain, block)
+    shape: Shape = fitted(over_shape(compiled.kernel, domain, block), device.info)
     checked = check(compiled.kernel, spread(compiled.params, copy.deepcopy(arguments)), device)
     hold(kernel.requires, compiled.kernel.name, checked)
     code = executable_for(kernel, device, shape.block, promises(checked.arrays, shape))
     shape = narrowed(shape) if code.wide else shape
+    check_grid(shape, device.info)
     flight, again = queued(device, code.executable, code.layout, shape, checked)
     times = []
     try:

@@ -16,7 +16,7 @@ from atoll.kernels.arguments import ArrayArgument
 if TYPE_CHECKING:
     from atoll.ir import Module
     from atoll.kernels.front import Compiled
-    from atoll.kernels.launch import Shape
+    from atoll.kernels.shapes import Shape
 
 #: What a plain array starts at a multiple of, in bytes, and its rows, in elements.
 START, ROW = 16, 4

@@ -20,7 +20,9 @@ class DeviceInfo:
         name: The device's own name.
         facts: Hardware and driver for the relations.
         software: True where it runs on the processor; taken only when named.
-        limits: ``push_bytes``, ``buffer_bytes``, ``group_size``, ``shared_bytes`` where known.
+        limits: Where known: ``push_bytes``, ``buffer_bytes``; of a group ``shared_bytes``, ``group_size`` and
+            ``items.0`` to ``items.2``, its work-items together and in each dimension; ``groups.0`` to
+            ``groups.2``, the groups of a launch. What is stated is what a launch is held to.
     """
 
     driver: str

@@ -32,7 +32,7 @@ from atoll.plugin import (
     Target,
     registry,
 )
-from atoll.runtime import faults, tracing
+from atoll.runtime import faults, limits, tracing
 from atoll.runtime.choosing import chooser
 from atoll.runtime.graphs import Graph
 from atoll.runtime.pack import pack_block
@@ -108,6 +108,7 @@ class Device:
             DeviceError: Where the device states that it lacks what the code requires, or refuses the code.
         """
         faults.check_required(code.entry, code.requires, self.info)
+        limits.check_shared(self.info, code)
         with _lock:
             found = self._loaded.pop(code, None) or self._device.load(code)
             self._loaded[code] = found
@@ -209,6 +210,7 @@ class Device:
             DeviceError: Where the device refuses or fails.
         """
         grid, local = _shape(code, groups, group)
+        limits.check_shape(self.info, grid, local)
         arrays, values = _split(code, arguments, domain)
         extents = [_extent(*row) for row in zip(arrays.items(), code.layout.access, strict=True)]
         found = regions(extents) if _takes_offsets(code) else _apart(code, extents)

@@ -180,11 +180,10 @@ def outside(device: str, asked: str, present: str) -> DeviceError:
     )
 
 
-def shape(message: str, asked: str, possible: str) -> LaunchError:
+def shape(message: str, asked: str, possible: str, hint: str | None = None) -> LaunchError:
     """Return the error of a launch with an impossible grid or group."""
-    return LaunchError(
-        Diagnostic(code="ATL0806", message=message, notes=(f"asked for: {asked}", f"possible: {possible}"))
-    )
+    notes = (f"asked for: {asked}", f"possible: {possible}")
+    return LaunchError(Diagnostic(code="ATL0806", message=message, notes=notes, hint=hint))
 
 
 def arguments(message: str, given: str, wanted: str, hint: str | None = None) -> LaunchError:

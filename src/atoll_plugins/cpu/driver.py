@@ -60,6 +60,8 @@ class CpuExecutable:
     keeps: Any = None
 
 
+#: Of a thread where none is stated (x86-64 Linux), and the most that is taken as stated.
+_STACK, _MOST_STACK = 1 << 21, 1 << 23
 #: A launch expected to take less runs on the caller's thread: waking others would take as long.
 SHORT_SECONDS = 100e-6
 
@@ -285,8 +287,16 @@ class CpuDriver:
 
 def _describe(name: str, made_by: str) -> DeviceInfo:
     facts = DeviceFacts(backend="cpu", name=name, arch=platform.machine(), facts={"driver": made_by})
-    limits = {"buffer_bytes": free_memory(), "threads": processors()}
+    limits = {"buffer_bytes": free_memory(), "threads": processors(), "shared_bytes": stack_room()}
     return DeviceInfo(driver="cpu", index=0, name=name, facts=facts, software=True, limits=limits)
+
+
+def stack_room() -> int:
+    """Return how much of a thread's stack a group may take: half, so that what the thread is doing has room."""
+    import resource
+
+    size, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    return min(_STACK if size == resource.RLIM_INFINITY else size, _MOST_STACK) // 2
 
 
 def processor_name(path: Path = Path("/proc/cpuinfo")) -> str:

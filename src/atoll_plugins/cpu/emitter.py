@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from atoll.accel import Entry
 from atoll.ir import Module
 from atoll.ir.text import canonical
@@ -50,12 +52,13 @@ class CpuEmitter:
                 suffix=".kir",
                 layout=job.layout,
             )
+        printer = CpuPrinter(job)
         return Emitted(
             target=target,
             stage=self.stage,
-            code=CpuPrinter(job).text().encode("ascii"),
+            code=printer.text().encode("ascii"),
             text=True,
             entry=job.kernel.symbol,
             suffix=".c",
-            layout=job.layout,
+            layout=replace(job.layout, shared_bytes=printer.group_bytes()),
         )

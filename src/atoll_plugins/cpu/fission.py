@@ -9,9 +9,11 @@ be the same for every work-item. A local that more than one segment sees has a p
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Set
 from dataclasses import dataclass
 
 from atoll.ir import Kernel, nodes
+from atoll.ir.module import PrivateArray, SharedArray
 from atoll.ir.walk import blocks, expressions, statements, values
 
 
@@ -149,3 +151,16 @@ def _locals(expr: nodes.Expr) -> set[str]:
 def returns(block: nodes.Block) -> bool:
     """Tell whether a work-item may end before the last statement."""
     return any(isinstance(stmt, nodes.Return) or any(map(returns, blocks(stmt))) for stmt in block)
+
+
+def group_bytes(kernel: Kernel, apart: Set[str], items: int) -> int:
+    """Return what a group takes of its thread's stack: shared memory, and a place for each work-item.
+
+    Args:
+        kernel: The kernel.
+        apart: Locals and arrays that have a place for each work-item.
+        items: Of a group.
+    """
+    arrays: list[SharedArray | PrivateArray] = [*kernel.shared, *kernel.arrays]
+    taken = sum(item.length * item.element.nbytes * (items if item.name in apart else 1) for item in arrays)
+    return taken + items * sum(8 for item in kernel.locals if item.name in apart)

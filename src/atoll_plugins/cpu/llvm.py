@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from dataclasses import replace
 from typing import Any
 
 from atoll.accel import Entry
@@ -38,14 +39,15 @@ class CpuLlvmEmitter:
     def emit(self, module: Module, kernel: str, target: Target, group: Group) -> Emitted:
         """Return one kernel as LLVM IR."""
         job = prepare(module, kernel, target, group, fixed=False, lacks=lacks_nothing, fuses=False)
+        function = CpuFunction(job)
         return Emitted(
             target=target,
             stage=self.stage,
-            code=CpuFunction(job).text().encode("ascii"),
+            code=function.text().encode("ascii"),
             text=True,
             entry=job.kernel.symbol,
             suffix=".ll",
-            layout=job.layout,
+            layout=replace(job.layout, shared_bytes=function.group_bytes()),
         )
 
 

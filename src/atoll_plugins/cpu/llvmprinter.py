@@ -10,7 +10,17 @@ from typing import assert_never
 
 from atoll.ir import BOOL, F32, I32, SCALARS, U32, U64, Scalar, nodes, ops
 from atoll.ir.ops import Compare, Math
-from atoll_plugins.cpu.fission import GroupIf, GroupLeave, GroupLoop, Part, Segment, returns, split, spread
+from atoll_plugins.cpu.fission import (
+    GroupIf,
+    GroupLeave,
+    GroupLoop,
+    Part,
+    Segment,
+    group_bytes,
+    returns,
+    split,
+    spread,
+)
 from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import Job
 from atoll_plugins.formats.lowering import wide
@@ -53,6 +63,10 @@ class CpuFunction(LlvmFunction):
 
     def _count_of_items(self) -> int:
         return self.job.group[0] * self.job.group[1] * self.job.group[2]
+
+    def group_bytes(self) -> int:
+        """Return what a group takes of the stack."""
+        return group_bytes(self.job.kernel, self.spread, self._count_of_items())
 
     def text(self) -> str:
         """Return the whole module."""

@@ -17,6 +17,7 @@ from atoll_plugins.cpu.fission import (
     GroupLoop,
     Part,
     Segment,
+    group_bytes,
     names,
     returns,
     split,
@@ -92,6 +93,11 @@ class CpuPrinter(CPrinter):
         self.used: set[tuple[ops.Id, int]] = set()
         self.end = ""
         self.ended = False
+
+    def group_bytes(self) -> int:
+        """Return what a group takes of the stack."""
+        width, height, depth = self.job.group
+        return group_bytes(self.kernel, self.spread, width * height * depth)
 
     def text(self) -> str:
         """Return the whole file."""

@@ -31,6 +31,7 @@ from atoll.plugin import (
 )
 from atoll.runtime import faults, launcher_source
 from atoll.runtime.handles import Handles, room
+from atoll.runtime.limits import stated
 from atoll.runtime.native import LibraryMissingError, Table, open_table
 from atoll.runtime.raw import interface
 from atoll_plugins.cuda import blas
@@ -418,10 +419,16 @@ def _isa(version: Version) -> dict[str, str]:
 def _limits(cu: Table, device: int) -> dict[str, int]:
     total = cu.ffi.new("size_t *")
     _call(cu, "cuDeviceTotalMem_v2", total, device)
+    # The attributes of the three dimensions follow one another.
+    groups, items = (
+        tuple(_attribute(cu, device, first + axis) for axis in range(3))
+        for first in (cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)
+    )
     return {
         "buffer_bytes": int(total[0]),
         "group_size": _attribute(cu, device, cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
         "shared_bytes": _attribute(cu, device, cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+        **stated(groups, items),
     }
 
 

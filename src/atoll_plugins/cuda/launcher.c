@@ -36,6 +36,7 @@ static struct {
   pid_t process;
   CUdevice device;
   atoll_device_facts facts;
+  atoll_limits limits;
   CUcontext context;
   atoll_cache kept;
 } cu_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -94,6 +95,20 @@ static int cu_facts(int ordinal, int supported, CUdevice *device, atoll_device_f
   return 0;
 }
 
+/* What a device says of a grid and of a group; nothing where it does not answer. */
+static void cu_limits(CUdevice device, atoll_limits *out) {
+  int value = 0;
+  memset(out, 0, sizeof *out);
+  for (int d = 0; d < 3; d++) {
+    if (cu.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + d, device) == CUDA_SUCCESS)
+      out->groups[d] = (uint64_t)value;
+    if (cu.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + d, device) == CUDA_SUCCESS)
+      out->items[d] = (uint64_t)value;
+  }
+  if (cu.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, device) == CUDA_SUCCESS)
+    out->together = (uint64_t)value;
+}
+
 static int cu_choose(atoll_text *reason) {
   static CUdevice devices[CU_MOST_DEVICES];
   static atoll_device_facts facts[CU_MOST_DEVICES];
@@ -113,6 +128,7 @@ static int cu_choose(atoll_text *reason) {
   if (index < 0) return 1;
   cu_state.device = devices[index];
   cu_state.facts = facts[index];
+  cu_limits(devices[index], &cu_state.limits);
   cu_state.process = getpid();
   cu_state.chosen = 1;
   return 0;
@@ -305,6 +321,7 @@ static int cu_run(const atoll_launch *launch, atoll_text *reason) {
   CUresult code;
   int failed;
   if (atoll_check(launch, reason) || atoll_overlaps(launch, reason) || cu_open(reason)) return 1;
+  if (atoll_too_large(launch, &cu_state.limits, 0, cu_state.facts.name, reason)) return 1;
   code = cu.cuCtxPushCurrent_v2(cu_state.context);
   if (code != CUDA_SUCCESS) return cu_failed(reason, "cuCtxPushCurrent", code);
   failed = cu_run_current(launch, reason);

@@ -11,6 +11,7 @@ typedef cl_bitfield cl_device_type;
 typedef cl_uint cl_platform_info;
 typedef cl_uint cl_device_info;
 typedef cl_uint cl_program_build_info;
+typedef cl_uint cl_kernel_work_group_info;
 typedef intptr_t cl_context_properties;
 typedef cl_bitfield cl_command_queue_properties;
 typedef cl_bitfield cl_mem_flags;
@@ -30,6 +31,7 @@ typedef struct _cl_event *cl_event;
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFF
 #define CL_DEVICE_TYPE 0x1000
 #define CL_DEVICE_MAX_WORK_GROUP_SIZE 0x1004
+#define CL_DEVICE_MAX_WORK_ITEM_SIZES 0x1005
 #define CL_DEVICE_MAX_MEM_ALLOC_SIZE 0x1010
 #define CL_DEVICE_SINGLE_FP_CONFIG 0x101B
 #define CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT 128
@@ -41,6 +43,8 @@ typedef struct _cl_event *cl_event;
 #define CL_DEVICE_VERSION 0x102F
 #define CL_DEVICE_EXTENSIONS 0x1030
 #define CL_PROGRAM_BUILD_LOG 0x1183
+#define CL_KERNEL_WORK_GROUP_SIZE 0x11B0
+#define CL_KERNEL_LOCAL_MEM_SIZE 0x11B2
 #define CL_MEM_READ_WRITE 1
 
 cl_int clGetPlatformIDs(cl_uint num_entries, cl_platform_id *platforms, cl_uint *num_platforms);
@@ -67,6 +71,8 @@ cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program
 cl_int clReleaseProgram(cl_program program);
 cl_kernel clCreateKernel(cl_program program, const char *kernel_name, cl_int *errcode_ret);
 cl_int clReleaseKernel(cl_kernel kernel);
+cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info param_name,
+                                size_t param_value_size, void *param_value, size_t *param_value_size_ret);
 cl_int clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t arg_size, const void *arg_value);
 cl_int clEnqueueWriteBuffer(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_write,
                             size_t offset, size_t size, const void *ptr, cl_uint num_events_in_wait_list,

@@ -26,6 +26,7 @@ from atoll.plugin import (
 )
 from atoll.runtime import faults, launcher_source
 from atoll.runtime.handles import Handles, room
+from atoll.runtime.limits import check_shape, stated
 from atoll.runtime.native import LibraryMissingError, Table, open_table
 
 _HERE = Path(__file__).parent
@@ -52,6 +53,8 @@ class OpenClExecutable:
     entry: str
     owner: OpenClDevice
     key: int
+    #: The most work-items of a group; fewer than the device's where the kernel takes more of each.
+    most_items: int
 
     def __del__(self) -> None:
         self.owner.unload(self.key)
@@ -99,10 +102,11 @@ class OpenClDevice:
             self._check("clCreateProgramWithSource", result[0])
             try:
                 kernel = self._build(program, code.entry, result)
+                most = self._room(kernel, code.entry)
             except BaseException:
                 cl.clReleaseProgram(program)
                 raise
-            return OpenClExecutable(code.entry, self, self._kernels.add((kernel, program), 0))
+            return OpenClExecutable(code.entry, self, self._kernels.add((kernel, program), 0), most)
 
     def _build(self, program: Any, entry: str, result: Any) -> Any:
         cl = self._cl
@@ -115,6 +119,29 @@ class OpenClDevice:
         if result[0]:
             raise faults.code_refused(entry, self.info.name, f"`clCreateKernel` returned {result[0]}")
         return kernel
+
+    def _room(self, kernel: Any, entry: str) -> int:
+        """Return how many work-items a group of a kernel may have; refuse one that takes too much memory."""
+        cl = self._cl
+        try:
+            shared = self._asked(kernel, cl.CL_KERNEL_LOCAL_MEM_SIZE, "cl_ulong *")
+            room = self.info.limits.get("shared_bytes", shared)
+            if shared > room:
+                reason = f"it takes {shared} bytes of shared memory, the device has {room}"
+                raise faults.code_refused(entry, self.info.name, reason)
+            return self._asked(kernel, cl.CL_KERNEL_WORK_GROUP_SIZE, "size_t *")
+        except BaseException:
+            cl.clReleaseKernel(kernel)
+            raise
+
+    def _asked(self, kernel: Any, what: int, kind: str) -> int:
+        """Return what a kernel says of itself on this device."""
+        cl = self._cl
+        value = cl.ffi.new(kind)
+        size = cl.ffi.sizeof(cl.ffi.typeof(kind).item)
+        result = cl.clGetKernelWorkGroupInfo(kernel, self._found.device, what, size, value, cl.ffi.NULL)
+        self._check("clGetKernelWorkGroupInfo", result)
+        return int(value[0])
 
     def _build_log(self, program: Any) -> str:
         cl = self._cl
@@ -184,6 +211,7 @@ class OpenClDevice:
         """Queue one launch."""
         cl, null = self._cl, self._cl.ffi.NULL
         assert isinstance(executable, OpenClExecutable)
+        check_shape(self.info, groups, group, executable.most_items)
         with self._using():
             kernel, _ = self._kernels.get(executable.key)
             for index, argument in enumerate(arguments):
@@ -332,12 +360,17 @@ def _options(cl: Table, device: Any) -> bytes:
 
 
 def _limits(cl: Table, device: Any) -> dict[str, int]:
+    items = cl.ffi.new("size_t[3]")
+    sizes = cl.clGetDeviceInfo(
+        device, cl.CL_DEVICE_MAX_WORK_ITEM_SIZES, cl.ffi.sizeof(items), items, cl.ffi.NULL
+    )
     asked = {
         "group_size": _number(cl, device, cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, "size_t *"),
         "buffer_bytes": _number(cl, device, cl.CL_DEVICE_MAX_MEM_ALLOC_SIZE, "cl_ulong *"),
         "shared_bytes": _number(cl, device, cl.CL_DEVICE_LOCAL_MEM_SIZE, "cl_ulong *"),
     }
-    return {name: value for name, value in asked.items() if value is not None}
+    found = {name: value for name, value in asked.items() if value is not None}
+    return found if sizes else {**found, **stated(None, (items[0], items[1], items[2]))}
 
 
 def _number(cl: Table, device: Any, what: int, kind: str) -> int | None:

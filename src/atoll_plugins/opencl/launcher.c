@@ -8,8 +8,8 @@
   X(clGetPlatformIDs) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clReleaseContext)          \
   X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer) X(clReleaseMemObject)                 \
   X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo) X(clReleaseProgram)              \
-  X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer)    \
-  X(clEnqueueNDRangeKernel) X(clFinish)
+  X(clCreateKernel) X(clReleaseKernel) X(clGetKernelWorkGroupInfo) X(clSetKernelArg)                       \
+  X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer) X(clEnqueueNDRangeKernel) X(clFinish)
 
 enum { CL_MOST_PLATFORMS = 16, CL_MOST_DEVICES = 64 };
 
@@ -28,6 +28,7 @@ static struct {
 typedef struct cl_loaded {
   cl_program program;
   cl_kernel kernel;
+  size_t most_items; /* of a group; fewer than the device's where the kernel takes more of each */
 } cl_loaded;
 
 static struct {
@@ -37,6 +38,7 @@ static struct {
   cl_device_id device;
   const char *options; /* of every build */
   atoll_device_facts facts;
+  atoll_limits limits;
   cl_context context;
   cl_command_queue queue;
   atoll_cache kept;
@@ -112,6 +114,16 @@ static const char *cl_options(cl_device_id device) {
   return single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? "-cl-fp32-correctly-rounded-divide-sqrt" : "";
 }
 
+static void cl_limits(cl_device_id device, atoll_limits *out) {
+  size_t items[3], group = 0;
+  memset(out, 0, sizeof *out);
+  if (cl.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL) == CL_SUCCESS)
+    out->together = group;
+  (void)cl.clGetDeviceInfo(device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof out->shared_bytes, &out->shared_bytes, NULL);
+  if (cl.clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof items, items, NULL) == CL_SUCCESS)
+    for (int d = 0; d < 3; d++) out->items[d] = items[d];
+}
+
 static int cl_choose(atoll_text *reason) {
   static cl_device_id devices[CL_MOST_DEVICES];
   static atoll_device_facts facts[CL_MOST_DEVICES];
@@ -127,6 +139,7 @@ static int cl_choose(atoll_text *reason) {
   cl_state.device = devices[index];
   cl_state.options = cl_options(devices[index]);
   cl_state.facts = facts[index];
+  cl_limits(devices[index], &cl_state.limits);
   cl_state.process = getpid();
   cl_state.chosen = 1;
   return 0;
@@ -185,6 +198,22 @@ static int cl_build(const atoll_code *code, const char *entry, cl_loaded *out, a
   return 0;
 }
 
+static int cl_asked(cl_kernel kernel, cl_kernel_work_group_info what, void *out, size_t size, atoll_text *reason) {
+  cl_int code = cl.clGetKernelWorkGroupInfo(kernel, cl_state.device, what, size, out, NULL);
+  return code == CL_SUCCESS ? 0 : cl_failed(reason, "clGetKernelWorkGroupInfo", code);
+}
+
+/* What a kernel says of itself on the device. */
+static int cl_room(const char *entry, cl_loaded *out, atoll_text *reason) {
+  cl_ulong shared = 0;
+  if (cl_asked(out->kernel, CL_KERNEL_LOCAL_MEM_SIZE, &shared, sizeof shared, reason)) return 1;
+  if (cl_state.limits.shared_bytes && shared > cl_state.limits.shared_bytes)
+    return atoll_say(reason, "%s refuses the code of `%s`: it takes %llu bytes of shared memory, the device has %llu",
+                     cl_state.facts.name, entry, (unsigned long long)shared,
+                     (unsigned long long)cl_state.limits.shared_bytes);
+  return cl_asked(out->kernel, CL_KERNEL_WORK_GROUP_SIZE, &out->most_items, sizeof out->most_items, reason);
+}
+
 static cl_loaded *cl_load(const atoll_launch *launch, const atoll_code *code, atoll_text *reason) {
   cl_loaded *loaded = atoll_find(&cl_state.kept, code, launch->entry, 0);
   if (loaded != NULL) return loaded;
@@ -195,6 +224,10 @@ static cl_loaded *cl_load(const atoll_launch *launch, const atoll_code *code, at
   }
   if (cl_build(code, launch->entry, loaded, reason)) {
     free(loaded);
+    return NULL;
+  }
+  if (cl_room(launch->entry, loaded, reason)) {
+    cl_unload(loaded);
     return NULL;
   }
   if (atoll_keep_code(&cl_state.kept, code, launch->entry, 0, loaded, cl_unload)) {
@@ -276,7 +309,8 @@ static int cl_run(const atoll_launch *launch, atoll_text *reason) {
   code = atoll_choose_code(launch, &rules, &cl_state.facts, "", reason);
   if (code == NULL) return 1;
   loaded = cl_load(launch, code, reason);
-  if (loaded == NULL) return 1;
+  if (loaded == NULL || atoll_too_large(launch, &cl_state.limits, loaded->most_items, cl_state.facts.name, reason))
+    return 1;
   buffers = calloc(launch->arg_count + 1, sizeof *buffers);
   if (buffers == NULL) return atoll_say(reason, "out of host memory");
   failed = cl_upload(launch, buffers, reason) || cl_start(launch, loaded->kernel, buffers, reason) ||

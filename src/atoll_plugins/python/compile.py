@@ -16,7 +16,7 @@ from atoll.accel import Entry, Floor, Version
 from atoll.errors import AtollError
 from atoll.kernels.definition import KernelFunction
 from atoll.kernels.files import kernels_of, load
-from atoll.kernels.launch import block_for
+from atoll.kernels.shapes import block_for
 from atoll.plugin import Emitted, Emitter, Target, registry
 from atoll_plugins.python.csource import source
 from atoll_plugins.python.importing import project_files, quiet_stdout

@@ -103,7 +103,7 @@ def _declared(param: Parameter) -> str:
 
 
 def _group(kernel: Described, emitted: Emitted) -> tuple[int, int, int]:
-    from atoll.kernels.launch import DEFAULT_BLOCKS
+    from atoll.kernels.shapes import DEFAULT_BLOCKS
 
     for group in (emitted.layout.group, kernel.group):
         if any(group):

@@ -12,7 +12,7 @@ from atoll.ir import Parameter as KirParameter
 from atoll.ir import View, accesses, has_barrier
 from atoll.kernels.definition import KernelFunction
 from atoll.kernels.front.signature import SignedParameter
-from atoll.kernels.launch import rank_of
+from atoll.kernels.shapes import rank_of
 from atoll.kernels.structs import StructType, StructView
 from atoll.kernels.vectors import VecView
 

@@ -27,7 +27,7 @@ from atoll.plugin import (
     ScalarArgument,
     Target,
 )
-from atoll.runtime import faults, tracing
+from atoll.runtime import faults, limits, tracing
 from atoll.runtime.handles import Handles, room
 from atoll.runtime.native import Table
 from atoll.runtime.pack import pack_scalars
@@ -268,10 +268,7 @@ class VulkanDevice:
         if len(access) > most:
             reason = f"it takes {len(access)} buffers, the device binds {most}"
             raise faults.code_refused(code.entry, self.info.name, reason)
-        shared, room = code.layout.shared_bytes, self._properties.limits.maxComputeSharedMemorySize
-        if shared > room:
-            reason = f"it takes {shared} bytes of shared memory, the device has {room}"
-            raise faults.code_refused(code.entry, self.info.name, reason)
+        limits.check_shared(self.info, code)
         with self._using():
             pipeline = self._pipeline(code, len(access), push)
             return VulkanExecutable(code.entry, self, self._pipelines.add(pipeline, 0), group, access, push)
@@ -371,9 +368,7 @@ class VulkanDevice:
                 self._submit()
 
     def _check_shape(self, executable: VulkanExecutable, groups: Size, group: Size) -> None:
-        most = tuple(self._properties.limits.maxComputeWorkGroupCount)
-        if any(count > limit for count, limit in zip(groups, most, strict=True)):
-            raise faults.shape(f"too many groups for {self.info.name}", str(groups), f"at most {most}")
+        limits.check_shape(self.info, groups, group)
         if executable.group is not None and group != executable.group:
             message = f"`{executable.entry}` was compiled for another group"
             raise faults.shape(message, str(group), str(executable.group))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from atoll.accel import DeviceFacts, Version
 from atoll.plugin import DeviceInfo, DriverDevice, LauncherSource
 from atoll.runtime import faults, launcher_source
+from atoll.runtime.limits import stated
 from atoll.runtime.native import LibraryMissingError, Table, open_table
 from atoll_plugins.vulkan.capabilities import capabilities
 from atoll_plugins.vulkan.make import NEWEST, PUSH_BYTES, Physical
@@ -175,6 +176,10 @@ def _describe(vk: Table, handle: Any, index: int) -> Physical | None:
             "buffer_bytes": properties.limits.maxStorageBufferRange,
             "group_size": properties.limits.maxComputeWorkGroupInvocations,
             "shared_bytes": properties.limits.maxComputeSharedMemorySize,
+            **stated(
+                tuple(properties.limits.maxComputeWorkGroupCount),
+                tuple(properties.limits.maxComputeWorkGroupSize),
+            ),
         },
     )
     return Physical(handle, info, *family)

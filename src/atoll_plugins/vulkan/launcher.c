@@ -370,7 +370,7 @@ static uint64_t vk_shared_bytes(const atoll_code *code) {
 static int vk_check(const atoll_launch *launch, const atoll_code *code, atoll_text *reason) {
   const VkPhysicalDeviceLimits *limits = &vk_state.properties.limits;
   const char *name = vk_state.facts.name;
-  const uint32_t *most = limits->maxComputeWorkGroupCount;
+  atoll_limits sizes = {.together = limits->maxComputeWorkGroupInvocations};
   uint32_t size[3], bindings = atoll_count(launch, ATOLL_BUFFER) + (atoll_pack(launch, NULL) > VK_PUSH_BYTES);
   uint64_t shared;
   char lacked[512];
@@ -392,10 +392,11 @@ static int vk_check(const atoll_launch *launch, const atoll_code *code, atoll_te
   if (bindings > limits->maxPerStageDescriptorStorageBuffers)
     return atoll_say(reason, "%s refuses the code of `%s`: it takes %u buffers, the device binds %u", name,
                      launch->entry, bindings, limits->maxPerStageDescriptorStorageBuffers);
-  for (int d = 0; d < 3; d++)
-    if (launch->groups[d] > most[d])
-      return atoll_say(reason, "too many groups for %s; asked for: (%u, %u, %u), possible: at most (%u, %u, %u)", name,
-                       launch->groups[0], launch->groups[1], launch->groups[2], most[0], most[1], most[2]);
+  for (int d = 0; d < 3; d++) {
+    sizes.groups[d] = limits->maxComputeWorkGroupCount[d];
+    sizes.items[d] = limits->maxComputeWorkGroupSize[d];
+  }
+  if (atoll_too_large(launch, &sizes, 0, name, reason)) return 1;
   for (uint32_t k = 0; k < launch->arg_count; k++)
     if (launch->args[k].kind == ATOLL_BUFFER && launch->args[k].bytes > limits->maxStorageBufferRange)
       return atoll_say(reason, "argument %u has %llu bytes, a storage buffer on %s holds %u", (unsigned)k,

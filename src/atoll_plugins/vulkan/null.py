@@ -99,6 +99,7 @@ class NullVulkan:
         limits.maxComputeSharedMemorySize = 1 << 15
         limits.maxComputeWorkGroupInvocations = 1024
         limits.maxComputeWorkGroupCount = (65535, 65535, 65535)
+        limits.maxComputeWorkGroupSize = (1024, 1024, 64)
         limits.timestampPeriod = 1.0
 
     def _vkGetPhysicalDeviceQueueFamilyProperties(self, ffi: Any, handle: Any, count: Any, out: Any) -> None:  # noqa: N802

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from atoll.accel import DeviceFacts
 from atoll.diagnostics import Diagnostic
 from atoll.errors import DeviceError, LaunchError
 from atoll.kernels.definition import KernelFunction
-from atoll.kernels.launch import grid_shape, over_shape
+from atoll.kernels.shapes import Shape, check_grid, fitted, grid_shape, over_shape
 from atoll.plugin import Argument, BufferArgument, DeviceInfo, Emitted, ScalarArgument, Target
+from atoll.runtime import limits
 from emitter_kit import device
 from kernel_text import body, kernel_from, namespace
+from unit.runtime import fakes
 
 SAXPY = (
     "@kernel\ndef k(a: f32, x: view[f32], y: view[f32], out: view[f32]):\n"
@@ -349,15 +352,66 @@ def test_an_array_is_no_domain_and_is_not_shown_whole() -> None:
     assert told.hint == "write how many work-items run, as `x.size` or `x.shape`"
 
 
-def test_a_long_domain_takes_a_block_of_which_there_are_not_too_many() -> None:
-    plain = body("i = atoll.global_id(0)\nif i == 9_000_000:\n    x[0] = 7.0")
-    assert over_shape(plain.compiled().kernel, 65_535 * 64, None).block == (64, 1, 1)
-    assert over_shape(plain.compiled().kernel, 65_535 * 64 + 1, None).block == (128, 1, 1)
-    assert over_shape(plain.compiled().kernel, 65_535 * 1024, None).block == (1024, 1, 1)
-    assert over_shape(plain.compiled().kernel, 65_535 * 1024 + 1, None).block == (64, 1, 1)
-    assert over_shape(plain.compiled().kernel, 10_000_000, 32).block == (32, 1, 1)
-    sees = body("x[atoll.local_id(0)] = 1.0")
-    assert over_shape(sees.compiled().kernel, 10_000_000, None).block == (64, 1, 1)
+SEES_NOTHING = "i = atoll.global_id(0)\nif i == 9_000_000:\n    x[0] = 7.0"
+FEW = {"group_size": 1024, **limits.stated((65_535, 65_535, 100), (1024, 512, 64))}
+
+
+def fitting(shape: Any, text: str = SEES_NOTHING, block: Any = None, **stated: int) -> Shape:
+    """Return a launch as a device has it that states these limits."""
+    known = replace(fakes.info("mem", 0, "Memory"), limits={**FEW, **stated})
+    return fitted(over_shape(body(text).compiled().kernel, shape, block), known)
+
+
+@pytest.mark.parametrize(
+    ("shape", "block"),
+    [
+        (65_535 * 64, (64, 1, 1)),
+        (65_535 * 64 + 1, (128, 1, 1)),
+        (65_535 * 1024, (1024, 1, 1)),
+        ((8, 65_535 * 16 + 1), (16, 32, 1)),
+        ((8, 65_535 * 200), (4, 256, 1)),
+        ((4, 4, 3000), (4, 8, 32)),
+    ],
+)
+def test_a_long_domain_takes_a_block_of_which_a_device_launches_enough(
+    shape: Any, block: tuple[int, int, int]
+) -> None:
+    found = fitting(shape)
+    assert found.block == block
+    assert limits.fits(replace(fakes.info("mem", 0, "Memory"), limits=FEW), found.groups, found.block)
+
+
+def test_a_block_that_is_named_or_seen_stays() -> None:
+    assert fitting(10_000_000, block=32).block == (32, 1, 1)
+    assert fitting(10_000_000, "x[atoll.local_id(0)] = 1.0").block == (64, 1, 1)
+    assert fitting(1 << 20, group_size=256).block == (64, 1, 1)
+    assert fitting(10_000_000, group_size=256).block == (256, 1, 1)
+    assert fitting(10_000_000, group_size=64).block == (64, 1, 1)
+
+
+def test_what_a_device_cannot_launch_is_refused_with_both_and_with_what_to_do() -> None:
+    with pytest.raises(LaunchError) as caught:
+        check_grid(fitting(65_535 * 1024 + 1), replace(fakes.info("mem", 0, "Memory"), limits=FEW))
+    assert str(caught.value) == (
+        "error[ATL0806]: too many groups for Memory\n"
+        "  asked for: (65536, 1, 1)\n"
+        "  possible: at most (65535, 65535, 100)\n"
+        "  help: launch it in parts, or let each work-item do the work of several"
+    )
+    with pytest.raises(LaunchError) as caught:
+        fitting((8, 8), block=(32, 32), group_size=512)
+    assert str(caught.value) == (
+        "error[ATL0806]: too many work-items in a group for Memory\n"
+        "  asked for: (32, 32, 1), 1024 together\n"
+        "  possible: at most (1024, 512, 64), 512 together"
+    )
+
+
+def test_a_device_that_states_nothing_is_asked_nothing() -> None:
+    known = fakes.info("mem", 0, "Memory")
+    shape = over_shape(body(SEES_NOTHING).compiled().kernel, 1 << 30, None)
+    assert fitted(shape, known) is shape
+    check_grid(shape, known)
 
 
 def test_ten_million_work_items_run_on_vulkan() -> None:

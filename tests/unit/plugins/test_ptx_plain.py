@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from atoll.kernels.launch import block_for
+from atoll.kernels.shapes import block_for
 from atoll.kernels.variants import Promises, module_for
 from atoll.plugin import Target
 from atoll_plugins.cuda.emitter import PtxEmitter

@@ -20,7 +20,7 @@ from atoll.kernels.definition import KernelFunction, Sizes
 from atoll.kernels.front.signature import SignedParameter
 from atoll.kernels.front.state import Instance
 from atoll.kernels.intrinsics.lookup import HOST
-from atoll.kernels.launch import Done, Shape, over_shape
+from atoll.kernels.launch import Done
 from atoll.kernels.oracle.exchange import answered, whole
 from atoll.kernels.oracle.item import Group, Item
 from atoll.kernels.oracle.memory import Log, OracleView, Race, Site, line_span
@@ -28,6 +28,7 @@ from atoll.kernels.oracle.rewrite import Body, bodies
 from atoll.kernels.oracle.structures import OracleStructs
 from atoll.kernels.pointers import PointerType, pointer
 from atoll.kernels.scalars import Fault, checking, make
+from atoll.kernels.shapes import Shape, over_shape
 from atoll.kernels.structs import StructType, StructView, spread
 from atoll.kernels.surface import running
 from atoll.kernels.vectors import VecType, VecView

@@ -182,6 +182,37 @@ ATOLL_MAYBE_UNUSED static int atoll_check(const atoll_launch *launch, atoll_text
   return 0;
 }
 
+/* What a device states; 0 where it states nothing. */
+typedef struct atoll_limits {
+  uint64_t groups[3], items[3], together, shared_bytes;
+} atoll_limits;
+
+/* 0, or 1 with both where there are more groups, or larger ones, than a device states. `most_items` is the
+ * code's own, or 0. */
+ATOLL_MAYBE_UNUSED static int atoll_too_large(const atoll_launch *launch, const atoll_limits *limits,
+                                              uint64_t most_items, const char *name, atoll_text *reason) {
+  const uint32_t *groups = launch->groups, *group = launch->group;
+  uint64_t count = (uint64_t)group[0] * group[1] * group[2], together = limits->together, each[3];
+  int many = 0, large = 0;
+  for (int d = 0; d < 3; d++) {
+    each[d] = limits->items[d] ? limits->items[d] : limits->together;
+    many |= limits->groups[d] && groups[d] > limits->groups[d];
+    large |= each[d] && group[d] > each[d];
+  }
+  if (many)
+    return atoll_say(reason, "too many groups for %s; asked for: (%u, %u, %u), possible: at most (%llu, %llu, %llu)",
+                     name, groups[0], groups[1], groups[2], (unsigned long long)limits->groups[0],
+                     (unsigned long long)limits->groups[1], (unsigned long long)limits->groups[2]);
+  if (most_items && (!together || most_items < together)) together = most_items;
+  if (large || (together && count > together))
+    return atoll_say(reason,
+                     "too many work-items in a group for %s; asked for: (%u, %u, %u), %llu together, "
+                     "possible: at most (%llu, %llu, %llu), %llu together",
+                     name, group[0], group[1], group[2], (unsigned long long)count, (unsigned long long)each[0],
+                     (unsigned long long)each[1], (unsigned long long)each[2], (unsigned long long)together);
+  return 0;
+}
+
 ATOLL_MAYBE_UNUSED static uint64_t atoll_room(uint64_t bytes) {
   uint64_t rounded = (bytes + 3) / 4 * 4;
   return rounded < ATOLL_LEAST_BUFFER ? ATOLL_LEAST_BUFFER : rounded;
