@@ -1,14 +1,15 @@
 """How does a backend compare whose versions are *at least* relations?
 
 Such a backend promises that what ran on one version runs on every later one, and its code comes in numbered
-formats of which a device takes every one up to its own. Lanes subclass :class:`AtLeastRules`.
+formats of which a device takes every one up to its own. Several formats in one entry are those of different
+pieces of code, so that a device must take the highest. Lanes subclass :class:`AtLeastRules`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from atoll._util.values import dataclass, field
+from atoll._util.values import dataclass, field, replace
 from atoll.accel.relations import Relation, link_entries, not_above, run_entry
 from atoll.accel.terms import DeviceFacts, Entry, Version
 from atoll.errors import AccelError
@@ -36,7 +37,9 @@ class AtLeastRules:
 
     def links(self, have: Entry, asked: Entry) -> Relation:
         """Accept code that needs no later version and no later format than asked."""
-        return link_entries(have, asked, covers=self._covers, compatible=not_above, floors=self._floors)
+        return link_entries(
+            have, self._highest(asked), covers=self._covers, compatible=not_above, floors=self._floors
+        )
 
     def runs(self, have: Entry, device: DeviceFacts) -> Relation:
         """Accept code that needs no later version and no later format than the device has."""
@@ -57,12 +60,20 @@ class AtLeastRules:
         return target.version is not None and target.version.at_least(least)
 
     def _covers(self, have: Entry, arch: str) -> bool:
-        """Tell whether one of the formats carried, or none being stated, is not above the asked one."""
-        if arch in have.archs or not have.archs:
-            return True
+        """Tell whether no format carried is above the asked one; any other word has to be carried itself."""
         wanted = self._format(arch)
-        offered = (self._format(each) for each in have.archs)
-        return wanted is not None and any(each is not None and wanted.at_least(each) for each in offered)
+        if not have.archs or wanted is None:
+            return not have.archs or arch in have.archs
+        carried = [number for each in have.archs if (number := self._format(each)) is not None]
+        return bool(carried) and all(wanted.at_least(number) for number in carried)
+
+    def _highest(self, asked: Entry) -> Entry:
+        """Return what is asked with the highest of its formats alone: who reads that one reads them all."""
+        formats = {arch: number for arch in asked.archs if (number := self._format(arch)) is not None}
+        if len(formats) < 2:
+            return asked
+        highest = max(formats, key=lambda arch: formats[arch].parts)
+        return replace(asked, archs=(*(arch for arch in asked.archs if arch not in formats), highest))
 
     def _floors(self, have: Entry, asked: Entry) -> bool:
         least = have.version if have.floor is None else have.floor.value
