@@ -65,6 +65,10 @@ SHADER = (
     '#version 450\n#extension GL_GOOGLE_include_directive : enable\n#include "{header}"\n'
     "layout(set = 0, binding = 0) buffer X {{ float x[]; }};\nvoid main() {{ x[0] = V{number}; }}\n"
 )
+SLANG = (
+    '#include "{header}"\nRWStructuredBuffer<float> x;\n[shader("compute")] [numthreads(1, 1, 1)]\n'
+    "void main() {{ x[0] = V{number}; }}\n"
+)
 TEXTS = {
     "c": C,
     "c++": ('#include "{header}"\nextern "C" int f{number}() {{ return V{number}; }}\n', C[1]),
@@ -72,11 +76,7 @@ TEXTS = {
         SHADER,
         "#define V{number} {value}.0\n",
     ),
-    "slang": (
-        '#include "{header}"\nRWStructuredBuffer<float> x;\n[shader("compute")] [numthreads(1, 1, 1)]\n'
-        "void main() {{ x[0] = V{number}; }}\n",
-        "#define V{number} {value}.0\n",
-    ),
+    "slang": (SLANG, "#define V{number} {value}.0\n"),
     "opencl": (
         '#include "{header}"\nkernel void k{number}(global float *x) {{ x[0] = V{number}; }}\n',
         "#define V{number} {value}.0f\n",
@@ -89,7 +89,7 @@ TEXTS = {
 TEXTS["cuda by clang"] = TEXTS["cuda"]
 TEXTS["hip"] = ("#include <hip/hip_runtime.h>\n" + TEXTS["cuda"][0], TEXTS["cuda"][1])
 # What its depfiles and command lines could trip over; each costs some seconds.
-FEW = dict.fromkeys(("cuda by clang", "hip", "slang"), ["sp ace", "qu'o\"te", "ha#sh"])
+FEW = {lane: ["sp ace", "qu'o\"te", "ha#sh"] for lane in ("cuda by clang", "hip", "slang")}
 LANES = {
     "spirv": ("spirv", "vulkan1.2"),
     "opencl": ("opencl", "opencl1.2"),
