@@ -388,6 +388,7 @@ class Session:
         stated = Stated(
             name=package.name,
             version=package.version,
+            has_version=self.manifest.states_version,
             summary=package.description,
             license=package.license,
             python=package.python,

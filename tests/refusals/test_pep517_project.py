@@ -9,6 +9,7 @@ import pytest
 from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError
 from atoll.packaging.project import Stated, project_metadata
+from atoll.pep517.settings import Settings, opened
 
 STATED = Stated(name="demo", version="1.0")
 
@@ -62,3 +63,39 @@ def test_a_name_and_a_version_that_differ_are_both_shown(tmp_path: Path) -> None
 def test_toml_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     found = refused(tmp_path, 'name = "demo\n')
     assert (found.code, found.message) == ("ATL0002", "the file `pyproject.toml` could not be read")
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "has_version", "missing"),
+    [
+        ('["version"]', False, "version"),
+        ('["version", "readme"]', True, "readme"),
+        ('["version", "dependencies"]', False, "version, dependencies"),
+    ],
+)
+def test_a_dynamic_field_that_nothing_states_is_refused(
+    tmp_path: Path, dynamic: str, has_version: bool, missing: str
+) -> None:
+    stated = Stated(name="demo", version="0.0.0", has_version=has_version)
+    (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "demo"\ndynamic = {dynamic}\n')
+    with pytest.raises(UsageError) as caught:
+        project_metadata(tmp_path, stated)
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.message) == (
+        "ATL0485",
+        "`dynamic` of `pyproject.toml` names what nothing states",
+    )
+    assert found.notes[0] == f"dynamic: {missing}"
+    assert ("[tool.atoll.package]" in (found.hint or "")) == ("version" in missing)
+
+
+@pytest.mark.parametrize(("version", "code"), [("", "ATL0485"), ('version = "3.1"\n', "")])
+def test_a_dynamic_version_is_what_the_manifest_states(tmp_path: Path, version: str, code: str) -> None:
+    project = '[project]\nname = "demo"\ndynamic = ["version"]\n[tool.atoll.package]\n'
+    (tmp_path / "pyproject.toml").write_text(f"{project}{version}")
+    session = opened(tmp_path, Settings())
+    if code:
+        with pytest.raises(UsageError, match="names what nothing states"):
+            session.metadata()
+    else:
+        assert session.metadata().version == "3.1"

@@ -335,6 +335,11 @@ class Manifest:
     overlays: tuple[Overlay, ...] = field(default=(), compare=False, repr=False, metadata={"hidden": True})
     document: Node | None = field(default=None, compare=False, repr=False, metadata={"hidden": True})
 
+    @property
+    def states_version(self) -> bool:
+        """Whether its author wrote a version, and not only left it to the default."""
+        return self.document is None or "version" in self.document.value["package"].value
+
     def resolve(self, accel: AccelSet, os: str, arch: str, compiler: str) -> Manifest:
         """Return the manifest with every overlay applied whose predicate holds; it has none left.
 

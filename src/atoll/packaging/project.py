@@ -31,10 +31,16 @@ FILE = "pyproject.toml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """What the manifest states of the package; an empty text is not stated."""
+    """What the manifest states of the package; an empty text is not stated.
+
+    Attributes:
+        name / version / summary / license / python: As in the manifest.
+        has_version: Whether the manifest states the version, and not only has one.
+    """
 
     name: str
     version: str
+    has_version: bool = True
     summary: str = ""
     license: str = ""
     python: str = ">=3.11"
@@ -93,9 +99,10 @@ def _from_project(root: Path, data: Mapping[str, Any], stated: Stated, more: tup
     from packaging.version import Version
 
     found = _standard(root, _with_licenses(root, data))
+    _check_dynamic(found, stated)
     if found.version is None:
         found.version = Version(stated.version)
-        found.dynamic = [item for item in found.dynamic if item != "version"]
+        found.dynamic = []
     _check_equal(found, data["project"], stated)
     found.dependencies = [*found.dependencies, *(Requirement(text) for text in more)]
     text = bytes(found.as_rfc822())
@@ -150,6 +157,26 @@ def _with_licenses(root: Path, data: Mapping[str, Any]) -> dict[str, Any]:
     if "license-files" not in project and not old:
         project["license-files"] = [path.name for path in license_files(root)]
     return {**data, "project": project}
+
+
+def _check_dynamic(found: StandardMetadata, stated: Stated) -> None:
+    """Refuse what `[project]` leaves to the backend and nothing states: a wheel would leave it out."""
+    known = ("version",) if stated.has_version else ()
+    missing = [item for item in found.dynamic if item not in known]
+    if missing:
+        raise UsageError(
+            Diagnostic(
+                code="ATL0485",
+                message=f"`dynamic` of `{FILE}` names what nothing states",
+                span=Span(file=FILE),
+                notes=(
+                    f"dynamic: {', '.join(missing)}",
+                    "taken from the manifest: version, where it states one",
+                ),
+                hint="write it into `[project]`"
+                + (", or `version` into `[tool.atoll.package]`" if "version" in missing else ""),
+            )
+        )
 
 
 def _check_equal(found: StandardMetadata, project: Mapping[str, Any], stated: Stated) -> None:

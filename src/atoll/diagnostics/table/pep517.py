@@ -29,4 +29,10 @@ CODES = {
         "An editable install builds its project in the folder that it was installed from. A manifest in a "
         "folder above that one is another project's and is never built in its place.",
     ),
+    "ATL0485": CodeInfo(
+        "a dynamic field of `[project]` that nothing states",
+        "`dynamic` leaves a field to the build backend. Atoll knows one, the version, and takes it from the "
+        "manifest; a wheel that left the others out, or had the version 0.0.0, would say less than its "
+        "author meant.",
+    ),
 }
