@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from atoll.ir import BOOL, I32, I64, U32, U64, Kind, Scalar, nodes, ops
+from atoll.ir import BOOL, F64, I32, I64, U32, U64, Kind, Scalar, nodes, ops
 from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import all_expressions, expressions
 from atoll_plugins.formats.core import Core
@@ -17,6 +17,7 @@ from atoll_plugins.formats.emission import Job
 from atoll_plugins.formats.lowering import Lowering, info_path, wide
 from atoll_plugins.formats.places import Places
 from atoll_plugins.formats.powers import with_special_cases
+from atoll_plugins.formats.rounding import rint_of_size
 from atoll_plugins.spirv import resources
 from atoll_plugins.spirv.assembler import Assembler, literal_words
 from atoll_plugins.spirv.inline import instructions
@@ -265,7 +266,24 @@ class Function(Lowering[int]):
             size = self.float_unary(Unary.FABS, expr.type, operands[0])
             result = self._extended(Glsl.Pow, expr.type, [size, operands[1]])
             return with_special_cases(self, expr.type, operands[0], operands[1], result)
-        return self._extended(MATHS[expr.op], expr.type, operands)
+        if expr.op is Math.RINT and expr.type is F64:
+            return self._with_sign(rint_of_size(self, operands[0]), operands[0])
+        result = self._extended(MATHS[expr.op], expr.type, operands)
+        whole = expr.op is Math.TRUNC and expr.type is F64
+        return self._with_sign(result, operands[0]) if whole else result
+
+    def _with_sign(self, value: int, source: int) -> int:
+        """Give a double the sign of another; pairs of words, since 64-bit integers may be missing."""
+        word = self.types.integer(32)
+        pair = self.out.type(Op.TypeVector, word, 2)
+        low, high, top = (
+            self.out.value(Op.CompositeExtract, word, self.out.value(Op.Bitcast, pair, item), place)
+            for item, place in ((value, 0), (value, 1), (source, 1))
+        )
+        sign = self.out.value(Op.BitwiseAnd, word, top, self.types.word(1 << 31))
+        high = self.out.value(Op.BitwiseOr, word, high, sign)
+        both = self.out.value(Op.CompositeConstruct, pair, low, high)
+        return self.out.value(Op.Bitcast, self.types.scalar(F64), both)
 
     def _extended(self, function: Glsl, scalar: Scalar, operands: list[int]) -> int:
         library = self.out.extended("GLSL.std.450")
