@@ -1,64 +1,88 @@
 """The kernels of a GPT-2, forward and backward, written once: llm.c's jobs with Atoll's intrinsics.
 
 Arrays are flat and in C order. Words: a *row* is one token's values; B, T, C, H, V are batch, time, channels,
-heads and vocabulary. A kernel with sub-groups gives each sub-group a row, whatever a sub-group's size is.
+heads and vocabulary; *fours* are vectors of four neighbours, which one access reads or writes: the arrays of
+the kernels that take them are `(n, 4)`, so C is a multiple of four and a row of scores is filled up to one. A
+kernel with sub-groups gives each sub-group a row, whatever a sub-group's size is.
 """
 
 from __future__ import annotations
 
 import atoll
-from atoll import Target, device, f32, fixed, i32, kernel, ptr, view
+from atoll import Target, device, f32, fixed, i32, kernel, ptr, vec, view
 
 LANES = 256
-TILE, DEPTH, EACH = 64, 16, 4
-SIDE = TILE // EACH
+COLUMNS, ROWS = 32, 8  # a work-group that sums columns
 _LOG2E = 1.4426950408889634  # what makes exp2 of exp
 _ROOT = 0.7978845608028654  # the square root of 2 / pi
+
+
+@device
+def sum_of(v: vec[f32, 4]) -> f32:
+    """Return the sum of four."""
+    return (v.x + v.y) + (v.z + v.w)
+
+
+@device
+def add_fours(to: ptr[f32], at: i32, v: vec[f32, 4]):
+    """Add four to four neighbours, each for itself."""
+    atoll.atomic_add(to, at, v.x)
+    atoll.atomic_add(to, at + 1, v.y)
+    atoll.atomic_add(to, at + 2, v.z)
+    atoll.atomic_add(to, at + 3, v.w)
+
 
 # --- encoder -------------------------------------------------------------------------------------
 
 
-@kernel(block=LANES)
+@kernel(block=(64, 4))
 def encoder_forward(
-    out: ptr[f32], tokens: ptr[i32], wte: ptr[f32], wpe: ptr[f32], n: i32, time: i32, width: i32
+    out: view[vec[f32, 4]],
+    tokens: ptr[i32],
+    wte: view[vec[f32, 4]],
+    wpe: view[vec[f32, 4]],
+    rows: i32,
+    time: i32,
+    width: i32,
 ):
-    """Add the embeddings of token and place."""
-    i = atoll.global_id(0)
-    if i < n:
-        token, c = i // width, i % width
-        Target.stcs(out + i, wte[tokens[token] * width + c] + wpe[(token % time) * width + c])
+    """Add the embeddings of token and place; `width` is in fours."""
+    c, row = atoll.global_id(0), atoll.global_id(1)
+    if c < width and row < rows:
+        out[row * width + c] = wte[tokens[row] * width + c] + wpe[row % time * width + c]
+
+
+@kernel(block=(64, 4))
+def encoder_backward_token(
+    to_wte: ptr[f32], tokens: ptr[i32], gradient: view[vec[f32, 4]], rows: i32, width: i32
+):
+    """Scatter: a token may stand in many places; `width` is in fours."""
+    c, row = atoll.global_id(0), atoll.global_id(1)
+    if c < width and row < rows:
+        add_fours(to_wte, 4 * (tokens[row] * width + c), gradient[row * width + c])
 
 
 @kernel(block=LANES)
-def encoder_backward_token(to_wte: ptr[f32], tokens: ptr[i32], gradient: ptr[f32], n: i32, width: i32):
-    """Scatter: a token may stand in many places."""
+def encoder_backward_place(to_wpe: view[vec[f32, 4]], gradient: view[vec[f32, 4]], batch: i32, n: i32):
+    """Sum over the batch; `n` is T times C, in fours."""
     i = atoll.global_id(0)
     if i < n:
-        atoll.atomic_add(to_wte, tokens[i // width] * width + i % width, Target.ldcs(gradient + i))
-
-
-@kernel(block=LANES)
-def encoder_backward_place(to_wpe: ptr[f32], gradient: ptr[f32], batch: i32, n: i32):
-    """Sum over the batch; `n` is T times C."""
-    i = atoll.global_id(0)
-    if i < n:
-        total = f32(0)
+        total = to_wpe[i]
         for b in range(batch):
-            total += gradient[b * n + i]
-        to_wpe[i] += total
+            total = total + gradient[b * n + i]
+        to_wpe[i] = total
 
 
-# --- layernorm -----------------------------------------------------------------------------------
+# --- layernorm: widths are in fours --------------------------------------------------------------
 
 
 @kernel(block=LANES)
 def layernorm_forward(
-    out: ptr[f32],
+    out: view[vec[f32, 4]],
     mean: ptr[f32],
     rstd: ptr[f32],
-    x: ptr[f32],
-    weight: ptr[f32],
-    bias: ptr[f32],
+    x: view[vec[f32, 4]],
+    weight: view[vec[f32, 4]],
+    bias: view[vec[f32, 4]],
     rows: i32,
     width: i32,
 ):
@@ -72,27 +96,27 @@ def layernorm_forward(
         start = row * width
         total = f32(0)
         for c in range(lane, width, step):
-            total += x[start + c]
-        m = atoll.subgroup_add(total) / f32(width)
+            total += sum_of(x[start + c])
+        m = atoll.subgroup_add(total) / f32(4 * width)
         total = f32(0)
         for c in range(lane, width, step):
-            total += (x[start + c] - m) * (x[start + c] - m)
-        s = atoll.rsqrt(atoll.subgroup_add(total) / f32(width) + 1e-5)
+            far = x[start + c] - m
+            total += sum_of(far * far)
+        s = atoll.rsqrt(atoll.subgroup_add(total) / f32(4 * width) + 1e-5)
         if here:
             for c in range(lane, width, step):
-                value = (Target.ldcs(x + (start + c)) - m) * s
-                Target.stcs(out + (start + c), Target.muladd(value, weight[c], bias[c]))
+                out[start + c] = (x[start + c] - m) * s * weight[c] + bias[c]
             if lane == 0:
-                mean[row] = m
-                rstd[row] = s
+                Target.stcs(mean + row, m)
+                Target.stcs(rstd + row, s)
 
 
 @kernel(block=LANES)
 def layernorm_backward(
-    to_x: ptr[f32],
-    gradient: ptr[f32],
-    x: ptr[f32],
-    weight: ptr[f32],
+    to_x: view[vec[f32, 4]],
+    gradient: view[vec[f32, 4]],
+    x: view[vec[f32, 4]],
+    weight: view[vec[f32, 4]],
     mean: ptr[f32],
     rstd: ptr[f32],
     rows: i32,
@@ -105,49 +129,56 @@ def layernorm_backward(
         number = first + atoll.subgroup_id()
         here = number < rows
         row = number if here else first
-        start, m, s = row * width, mean[row], rstd[row]
+        start, m, s = row * width, Target.ldcs(mean + row), Target.ldcs(rstd + row)
         plain, scaled = f32(0), f32(0)
         for c in range(lane, width, step):
             part = weight[c] * gradient[start + c]
-            plain += part
-            scaled += part * (x[start + c] - m) * s
-        plain = atoll.subgroup_add(plain) / f32(width)
-        scaled = atoll.subgroup_add(scaled) / f32(width)
+            plain += sum_of(part)
+            scaled += sum_of(part * ((x[start + c] - m) * s))
+        plain = atoll.subgroup_add(plain) / f32(4 * width)
+        scaled = atoll.subgroup_add(scaled) / f32(4 * width)
         if here:
             for c in range(lane, width, step):
                 normal = (x[start + c] - m) * s
                 part = weight[c] * gradient[start + c]
-                to_x[start + c] += (part - plain - normal * scaled) * s
+                to_x[start + c] = to_x[start + c] + (part - plain - normal * scaled) * s
 
 
-@kernel
+@kernel(block=(COLUMNS, ROWS))
 def layernorm_backward_weights(
     to_weight: ptr[f32],
     to_bias: ptr[f32],
-    gradient: ptr[f32],
-    x: ptr[f32],
+    gradient: view[vec[f32, 4]],
+    x: view[vec[f32, 4]],
     mean: ptr[f32],
     rstd: ptr[f32],
     rows: i32,
     width: i32,
-    parts: i32,
 ):
-    """Add the gradients of scale and shift: each work-item sums a column over some of the rows."""
-    c, part = atoll.global_id(0), atoll.global_id(1)
-    if c < width and part < parts:
-        scale, shift = f32(0), f32(0)
-        for row in range(part, rows, parts):
+    """Add the gradients of scale and shift: each work-item sums fours of some of the rows."""
+    scales = atoll.shared(vec[f32, 4], (ROWS, COLUMNS))
+    shifts = atoll.shared(vec[f32, 4], (ROWS, COLUMNS))
+    c, along, down = atoll.global_id(0), atoll.local_id(0), atoll.local_id(1)
+    scale, shift = vec[f32, 4](0.0), vec[f32, 4](0.0)
+    if c < width:
+        for row in range(atoll.global_id(1), rows, atoll.num_groups(1) * ROWS):
             g = gradient[row * width + c]
-            scale += g * (x[row * width + c] - mean[row]) * rstd[row]
-            shift += g
-        atoll.atomic_add(to_weight, c, scale)
-        atoll.atomic_add(to_bias, c, shift)
+            scale = scale + g * ((x[row * width + c] - mean[row]) * rstd[row])
+            shift = shift + g
+    scales[down, along] = scale
+    shifts[down, along] = shift
+    atoll.barrier()
+    if c < width and down == 0:
+        for y in range(1, ROWS):
+            scale, shift = scale + scales[y, along], shift + shifts[y, along]
+        add_fours(to_weight, 4 * c, scale)
+        add_fours(to_bias, 4 * c, shift)
 
 
 # --- matrix products -----------------------------------------------------------------------------
 
 
-@kernel(block=(SIDE, SIDE))
+@kernel
 def matmul(
     out: ptr[f32], a: ptr[f32], b: ptr[f32], bias: ptr[f32],
     rows: i32, columns: i32, depth: i32,
@@ -155,100 +186,137 @@ def matmul(
     b_row: i32, b_column: i32, b_outer: i32, b_inner: i32,
     out_row: i32, out_outer: i32, out_inner: i32,
     inner: i32, alpha: f32,
-    a_flat: atoll.const[int], b_flat: atoll.const[int], add: atoll.const[int], with_bias: atoll.const[int],
-    causal: atoll.const[int],
+    side: atoll.const[int], each: atoll.const[int], a_flat: atoll.const[int], b_flat: atoll.const[int],
+    add: atoll.const[int], with_bias: atoll.const[int], causal: atoll.const[int],
 ):  # fmt: skip
     """Multiply many pairs of matrices, each with its strides: out = alpha a b (+ bias) (+ out).
 
-    Tiles in shared memory, a block of `EACH` by `EACH` results in each work-item's registers. `a_flat` and
+    A work-group of `side` by `side` makes a tile of `each` times that many rows and columns: tiles of both
+    matrices in shared memory, a block of `each` by `each` results in each work-item's registers. `a_flat` and
     `b_flat` say whether a row lies flat in memory, else a column does. `causal` leaves out what a triangle
-    makes zero: 1 results above the diagonal, 2 what is right of it in `a`, 3 what is left of it.
+    makes zero: 1 tiles above the diagonal, which keep what they hold, 2 what is right of it in `a`, 3 what is
+    left of it.
     """
-    left, right = atoll.shared(f32, (DEPTH, TILE + 1)), atoll.shared(f32, (DEPTH, TILE + 1))
+    left = atoll.shared(f32, (side, side * each + 1))
+    right = atoll.shared(f32, (side, side * each + 1))
     x, y = atoll.local_id(0), atoll.local_id(1)
-    t = y * SIDE + x
-    first_row, first_column = atoll.group_id(1) * TILE, atoll.group_id(0) * TILE
+    tile, t = side * each, y * side + x
+    first_row, first_column = atoll.group_id(1) * tile, atoll.group_id(0) * tile
     pair = atoll.group_id(2)
     a_start = pair // inner * a_outer + pair % inner * a_inner
     b_start = pair // inner * b_outer + pair % inner * b_inner
     out_start = pair // inner * out_outer + pair % inner * out_inner
-    block = fixed[f32, EACH, EACH]()
-    down, across = fixed[f32, EACH](), fixed[f32, EACH]()
+    block = fixed[f32, each, each]()
+    down, across = fixed[f32, each](), fixed[f32, each]()
     low = first_row if causal == 3 else i32(0)
-    high = min(depth, first_row + TILE) if causal == 2 else depth
+    high = min(depth, first_row + tile) if causal == 2 else depth
     if causal == 1 and first_column > first_row:
         high = i32(0)
-    for first in range(low, high, DEPTH):
-        for part in range(EACH):
-            k = t % DEPTH if a_flat == 1 else t // TILE + part * (DEPTH // EACH)
-            i = t // DEPTH + part * SIDE if a_flat == 1 else t % TILE
+    for first in range(low, high, side):
+        for part in range(each):
+            n = t + part * (side * side)
+            k = n % side if a_flat == 1 else n // tile
+            i = n // side if a_flat == 1 else n % tile
             fits = first_row + i < rows and first + k < depth
             place = a_start + (first_row + i) * a_row + (first + k) * a_column
             left[k, i] = a[place] if fits else 0.0
-            k = t // TILE + part * (DEPTH // EACH) if b_flat == 1 else t % DEPTH
-            i = t % TILE if b_flat == 1 else t // DEPTH + part * SIDE
+            k = n // tile if b_flat == 1 else n % side
+            i = n % tile if b_flat == 1 else n // side
             fits = first_column + i < columns and first + k < depth
             place = b_start + (first + k) * b_row + (first_column + i) * b_column
             right[k, i] = b[place] if fits else 0.0
         atoll.barrier()
-        for k in range(DEPTH):
-            for i in range(EACH):
-                down[i], across[i] = left[k, i * SIDE + y], right[k, i * SIDE + x]
-            for i in range(EACH):
-                for j in range(EACH):
+        for k in range(side):
+            for i in range(each):
+                down[i], across[i] = left[k, i * side + y], right[k, i * side + x]
+            for i in range(each):
+                for j in range(each):
                     block[i, j] = Target.muladd(down[i], across[j], block[i, j])
         atoll.barrier()
-    for i in range(EACH):
-        for j in range(EACH):
-            row, column = first_row + i * SIDE + y, first_column + j * SIDE + x
-            if row < rows and column < columns:
-                place = out_start + row * out_row + column
-                value = alpha * block[i, j] + (bias[column] if with_bias == 1 else 0.0)
-                out[place] = value + (out[place] if add == 1 else 0.0)
+    for i in range(each):
+        row = first_row + i * side + y
+        if row < rows and (causal != 1 or first_column <= first_row):
+            to = out_start + row * out_row
+            for j in range(each):
+                column = first_column + j * side + x
+                if column < columns:
+                    value = alpha * block[i, j] + (bias[column] if with_bias == 1 else 0.0)
+                    out[to + column] = value + (out[to + column] if add == 1 else 0.0)
 
 
-@kernel
-def column_sum(out: ptr[f32], x: ptr[f32], rows: i32, width: i32, parts: i32):
-    """Add the sum of every column: the gradient of a bias."""
-    c, part = atoll.global_id(0), atoll.global_id(1)
-    if c < width and part < parts:
-        total = f32(0)
-        for row in range(part, rows, parts):
-            total += Target.ldcs(x + (row * width + c))
-        atoll.atomic_add(out, c, total)
+@kernel(block=(COLUMNS, ROWS))
+def column_sum(out: ptr[f32], x: view[vec[f32, 4]], rows: i32, width: i32):
+    """Add the sum of every column, the gradient of a bias; `width` is in fours."""
+    totals = atoll.shared(vec[f32, 4], (ROWS, COLUMNS))
+    c, along, down = atoll.global_id(0), atoll.local_id(0), atoll.local_id(1)
+    total = vec[f32, 4](0.0)
+    if c < width:
+        for row in range(atoll.global_id(1), rows, atoll.num_groups(1) * ROWS):
+            total = total + x[row * width + c]
+    totals[down, along] = total
+    atoll.barrier()
+    if c < width and down == 0:
+        for y in range(1, ROWS):
+            total = total + totals[y, along]
+        add_fours(out, 4 * c, total)
 
 
 # --- attention: two products with a softmax between them -----------------------------------------
 
 
+@device
+def seen_of(v: vec[f32, 4], seen: i32, other: f32) -> vec[f32, 4]:
+    """Return four scores, of which only the first `seen` count."""
+    return vec[f32, 4](
+        v.x if seen > 0 else other,
+        v.y if seen > 1 else other,
+        v.z if seen > 2 else other,
+        v.w if seen > 3 else other,
+    )
+
+
+@device
+def powers(v: vec[f32, 4], most: f32) -> vec[f32, 4]:
+    """Return the exponentials of four less the greatest, as near as the device's own are."""
+    return vec[f32, 4](
+        Target.fast_exp2((v.x - most) * _LOG2E),
+        Target.fast_exp2((v.y - most) * _LOG2E),
+        Target.fast_exp2((v.z - most) * _LOG2E),
+        Target.fast_exp2((v.w - most) * _LOG2E),
+    )
+
+
 @kernel(block=LANES)
-def softmax_forward(x: ptr[f32], rows: i32, time: i32):
-    """Make each row of scores weights, in place: row t of a square sees the first t + 1 of them."""
+def softmax_forward(x: view[vec[f32, 4]], rows: i32, time: i32, width: i32):
+    """Make each row of scores weights, in place: row t of `time` sees t + 1; `width` is in fours."""
     lane, step = atoll.lane_id(), atoll.subgroup_size()
     each = LANES // step
     for first in range(atoll.group_id(0) * each, rows, atoll.num_groups(0) * each):
         number = first + atoll.subgroup_id()
         here = number < rows
         row = number if here else first
-        start, seen = row * time, row % time + 1
+        start, seen = row * width, row % time + 1
+        few = (seen + 3) // 4
         most = f32(-1e30)
-        for c in range(lane, seen, step):
-            most = max(most, x[start + c])
+        for c in range(lane, few, step):
+            v = seen_of(x[start + c], seen - 4 * c, -1e30)
+            most = max(most, max(max(v.x, v.y), max(v.z, v.w)))
         most = atoll.subgroup_max(most)
         total = f32(0)
-        for c in range(lane, seen, step):
-            total += Target.fast_exp2((x[start + c] - most) * _LOG2E)
+        for c in range(lane, few, step):
+            total += sum_of(powers(seen_of(x[start + c], seen - 4 * c, -1e30), most))
         scale = 1.0 / atoll.subgroup_add(total)
         if here:
-            for c in range(lane, time, step):
-                value = f32(0)
-                if c < seen:
-                    value = Target.fast_exp2((Target.ldcs(x + (start + c)) - most) * _LOG2E) * scale
-                Target.stcs(x + (start + c), value)
+            for c in range(lane, few, step):
+                x[start + c] = powers(seen_of(x[start + c], seen - 4 * c, -1e30), most) * scale
+            for c in range(few + lane, width, step):
+                x[start + c] = vec[f32, 4](0.0)
 
 
 @kernel(block=LANES)
-def softmax_backward(gradient: ptr[f32], weights: ptr[f32], rows: i32, time: i32):
+def softmax_backward(
+    gradient: view[vec[f32, 4]], weights: view[vec[f32, 4]], rows: i32, time: i32, width: i32
+):
     """Make the gradient of the weights that of the scores, in place."""
     lane, step = atoll.lane_id(), atoll.subgroup_size()
     each = LANES // step
@@ -256,17 +324,18 @@ def softmax_backward(gradient: ptr[f32], weights: ptr[f32], rows: i32, time: i32
         number = first + atoll.subgroup_id()
         here = number < rows
         row = number if here else first
-        start, seen = row * time, row % time + 1
+        start, seen = row * width, row % time + 1
+        few = (seen + 3) // 4
         total = f32(0)
-        for c in range(lane, seen, step):
-            total += gradient[start + c] * weights[start + c]
+        for c in range(lane, few, step):
+            total += sum_of(seen_of(gradient[start + c], seen - 4 * c, 0.0) * weights[start + c])
         total = atoll.subgroup_add(total)
         if here:
-            for c in range(lane, time, step):
-                value = f32(0)
-                if c < seen:
-                    value = Target.ldcs(weights + (start + c)) * (Target.ldcs(gradient + (start + c)) - total)
-                Target.stcs(gradient + (start + c), value)
+            for c in range(lane, few, step):
+                left = seen - 4 * c
+                gradient[start + c] = seen_of(weights[start + c] * (gradient[start + c] - total), left, 0.0)
+            for c in range(few + lane, width, step):
+                gradient[start + c] = vec[f32, 4](0.0)
 
 
 # --- element by element: no hints, so that one work-item may do four neighbours' work ------------
@@ -319,17 +388,14 @@ def residual_backward(to_x: ptr[f32], gradient: ptr[f32], n: i32):
 
 @device
 def group_sum(part: view[f32], value: f32) -> f32:
-    """Return the sum over the work-group; `part` has an element for each work-item."""
-    lane = atoll.local_id(0)
-    part[lane] = value
+    """Return the sum over the work-group; `part` has an element for each sub-group."""
+    own = atoll.subgroup_add(value)
+    if atoll.lane_id() == 0:
+        part[atoll.subgroup_id()] = own
     atoll.barrier()
-    width = LANES // 2
-    while width > 0:
-        if lane < width:
-            part[lane] += part[lane + width]
-        atoll.barrier()
-        width //= 2
     total = part[0]
+    for other in range(1, LANES // atoll.subgroup_size()):
+        total += part[other]
     atoll.barrier()
     return total
 
@@ -337,41 +403,57 @@ def group_sum(part: view[f32], value: f32) -> f32:
 @device
 def group_max(part: view[f32], value: f32) -> f32:
     """Return the greatest of the work-group."""
-    lane = atoll.local_id(0)
-    part[lane] = value
+    own = atoll.subgroup_max(value)
+    if atoll.lane_id() == 0:
+        part[atoll.subgroup_id()] = own
     atoll.barrier()
-    width = LANES // 2
-    while width > 0:
-        if lane < width:
-            part[lane] = max(part[lane], part[lane + width])
-        atoll.barrier()
-        width //= 2
     most = part[0]
+    for other in range(1, LANES // atoll.subgroup_size()):
+        most = max(most, part[other])
     atoll.barrier()
     return most
 
 
+@device
+def logits_at(logits: ptr[f32], c: i32, width: i32) -> f32:
+    """Return a logit, or what counts for nothing beyond the last."""
+    value = f32(-1e30)
+    if c < width:
+        value = logits[c]
+    return value
+
+
 @kernel(block=LANES)
 def classifier(losses: ptr[f32], logits: ptr[f32], targets: ptr[i32], width: i32, scale: f32):
-    """Return the cross-entropy of each row, and make its logits their gradient times `scale`."""
+    """Return the cross-entropy of each row, and make its logits their gradient times `scale`.
+
+    The greatest logit and the sum of exponentials come in one pass: where a greater one shows, what was
+    summed shrinks.
+    """
     part = atoll.shared(f32, LANES)
-    row, lane = atoll.group_id(0), atoll.local_id(0)
-    start = row * width
-    most = f32(-1e30)
-    for c in range(lane, width, LANES):
-        most = max(most, logits[start + c])
-    most = group_max(part, most)
-    total = f32(0)
-    for c in range(lane, width, LANES):
-        total += atoll.exp(logits[start + c] - most)
-    total = group_sum(part, total)
-    wanted = targets[row]
+    lane = atoll.local_id(0)
+    row = logits + atoll.group_id(0) * width
+    most, total = f32(-1e30), f32(0)
+    for c in range(lane, width, 4 * LANES):
+        v = vec[f32, 4](
+            logits_at(row, c, width),
+            logits_at(row, c + LANES, width),
+            logits_at(row, c + 2 * LANES, width),
+            logits_at(row, c + 3 * LANES, width),
+        )
+        above = max(most, max(max(v.x, v.y), max(v.z, v.w)))
+        total = total * Target.fast_exp2((most - above) * _LOG2E) + sum_of(powers(v, above))
+        most = above
+    greatest = group_max(part, most)
+    total = group_sum(part, total * Target.fast_exp2((most - greatest) * _LOG2E))
+    wanted = targets[atoll.group_id(0)]
     if lane == 0:
-        losses[row] = atoll.log(total) + most - logits[start + wanted]
+        losses[atoll.group_id(0)] = atoll.log(total) + greatest - row[wanted]
     atoll.barrier()
+    share = scale / total
     for c in range(lane, width, LANES):
-        share = atoll.exp(Target.ldcs(logits + (start + c)) - most) / total
-        Target.stcs(logits + (start + c), (share - 1.0 if c == wanted else share) * scale)
+        value = Target.fast_exp2((Target.ldcs(row + c) - greatest) * _LOG2E) * share
+        Target.stcs(row + c, value - scale if c == wanted else value)
 
 
 # --- update --------------------------------------------------------------------------------------
@@ -395,13 +477,12 @@ def adamw(
 
 
 @kernel(block=LANES)
-def global_norm(out: ptr[f32], x: ptr[f32], n: i32):
-    """Add the sum of all squares to `out[0]`."""
+def global_norm(out: ptr[f32], x: view[vec[f32, 4]], n: i32):
+    """Add the sum of all squares to `out[0]`; `n` is in fours."""
     part = atoll.shared(f32, LANES)
     total = f32(0)
     for i in range(atoll.global_id(0), n, atoll.num_groups(0) * LANES):
-        v = Target.ldcs(x + i)
-        total += v * v
+        total += sum_of(x[i] * x[i])
     total = group_sum(part, total)
     if atoll.local_id(0) == 0:
         atoll.atomic_add(out, 0, total)

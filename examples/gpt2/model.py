@@ -14,7 +14,7 @@ from typing import Any
 import kernels as k
 import numpy as np
 
-PARTS = 64  # how many work-items share the rows of a column's sum
+PARTS = 64  # how many work-groups share the rows of a column's sum
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,18 @@ def named(flat: Any, config: Config) -> dict[str, Any]:
     return found
 
 
+def fours(flat: Any) -> Any:
+    """Return a flat array as vectors of four."""
+    return flat.reshape(-1, 4)
+
+
+def tiles(rows: int, columns: int, pairs: int) -> tuple[int, int]:
+    """Return how a product is made: how many work-items a side, and how many results a side for each."""
+    if max(rows, columns) < 512:
+        return 16, 4
+    return (16, 8) if rows // 128 * (columns // 128) * pairs >= 256 else (8, 8)
+
+
 def _numpy(count: int, kind: str = "f4") -> Any:
     return np.zeros(count, kind)
 
@@ -75,7 +87,7 @@ class Model:
     """One model with its state.
 
     Args:
-        config: Its shape.
+        config: Its shape; channels are a multiple of four.
         weights: All of them, flat, as `zeros` makes arrays.
         batch: How many sequences a step has.
         device: Where kernels run.
@@ -90,7 +102,8 @@ class Model:
         self.gradients, self.first, self.second = zeros(count), zeros(count), zeros(count)
         self.w, self.g = named(self.weights, config), named(self.gradients, config)
         self.rows, c = batch * config.time, config.channels
-        wide, square = self.rows * c, batch * config.heads * config.time**2
+        self.across = -(-config.time // 4) * 4  # a row of scores, filled up to whole fours
+        wide, square = self.rows * c, batch * config.heads * config.time * self.across
         names = {"residual": wide, "ln1": wide, "qkv": 3 * wide, "att": square, "mixed": wide}
         names |= {"middle": wide, "ln2": wide, "fc": 4 * wide, "gelu": 4 * wide}
         names |= {f"{which}{number}": self.rows for which in ("mean", "rstd") for number in (1, 2)}
@@ -128,14 +141,22 @@ class Model:
         pairs: tuple[int, int] = (1, 1), causal: int = 0,
     ) -> None:  # fmt: skip
         """Launch :func:`kernels.matmul`; steps are row, column, outer, inner (of `out` without column)."""
+        rows, columns, depth = sizes
+        side, each = tiles(rows, columns, pairs[0] * pairs[1])
         kernel = k.matmul.instance(
-            a_flat=int(a_steps[1] == 1), b_flat=int(b_steps[1] == 1), add=int(add),
+            side=side, each=each, a_flat=int(a_steps[1] == 1), b_flat=int(b_steps[1] == 1), add=int(add),
             with_bias=int(bias is not None), causal=causal,
         )  # fmt: skip
-        rows, columns, depth = sizes
-        domain = (-(-columns // k.TILE) * k.SIDE, -(-rows // k.TILE) * k.SIDE, pairs[0] * pairs[1])
+        tile = side * each
+        domain = (-(-columns // tile) * side, -(-rows // tile) * side, pairs[0] * pairs[1])
         given = (out, a, b, self.short if bias is None else bias, rows, columns, depth)
-        self.run(kernel, domain, *given, *a_steps, *b_steps, *out_steps, pairs[1], alpha)
+        given = (*given, *a_steps, *b_steps, *out_steps, pairs[1], alpha)
+        self.run(kernel, domain, *given, block=(side, side))
+
+    def by_columns(self, kernel: Any, width: int, *arguments: Any) -> None:
+        """Launch a kernel that sums columns of so many fours over the rows."""
+        down = min(PARTS, -(-self.rows // k.ROWS))
+        self.run(kernel, (-(-width // k.COLUMNS) * k.COLUMNS, down * k.ROWS), *arguments)
 
     def linear(self, out: Any, x: Any, weight: Any, bias: Any, inputs: int, outputs: int) -> None:
         """Multiply rows by a matrix: out = x weight^T + bias."""
@@ -160,12 +181,13 @@ class Model:
         steps = (1, outputs, 0, 0), (inputs, 1, 0, 0), (inputs, 0, 0)
         self.matmul(to_weight, gradient, x, sizes, *steps, add=True)
         if to_bias is not None:
-            self.run(k.column_sum, (outputs, PARTS), to_bias, gradient, self.rows, outputs, PARTS)
+            width = outputs // 4
+            self.by_columns(k.column_sum, width, to_bias, fours(gradient), self.rows, width)
 
     def layernorm(self, out: Any, mean: Any, rstd: Any, x: Any, weight: Any, bias: Any) -> None:
         """Normalise rows."""
-        channels = self.config.channels
-        self.by_rows(k.layernorm_forward, self.rows, out, mean, rstd, x, weight, bias, self.rows, channels)
+        given = (fours(out), mean, rstd, *map(fours, (x, weight, bias)), self.rows)
+        self.by_rows(k.layernorm_forward, self.rows, *given, self.config.channels // 4)
 
     def layernorm_backward(
         self,
@@ -179,22 +201,23 @@ class Model:
         rstd: Any,
     ) -> None:
         """Add the gradients of x, of scale and of shift."""
-        rows, c = self.rows, self.config.channels
-        self.by_rows(k.layernorm_backward, rows, to_x, gradient, x, weight, mean, rstd, rows, c)
-        given = (to_weight, to_bias, gradient, x, mean, rstd, rows, c, PARTS)
-        self.run(k.layernorm_backward_weights, (c, PARTS), *given)
+        rows, width = self.rows, self.config.channels // 4
+        to_x, gradient, x, weight = map(fours, (to_x, gradient, x, weight))
+        self.by_rows(k.layernorm_backward, rows, to_x, gradient, x, weight, mean, rstd, rows, width)
+        given = (to_weight, to_bias, gradient, x, mean, rstd, rows, width)
+        self.by_columns(k.layernorm_backward_weights, width, *given)
 
     # --- attention ---
 
     def steps(self) -> dict[str, tuple[int, ...]]:
         """Return how the matrices of attention lie: row, column, outer (a sequence), inner (a head)."""
         t, c, h = self.config.time, self.config.channels, self.config.heads
-        head = c // h
+        head, across = c // h, self.across
         return {
             "qkv": (3 * c, 1, t * 3 * c, head),
             "qkv turned": (1, 3 * c, t * 3 * c, head),
-            "square": (t, 1, h * t * t, t * t),
-            "square turned": (1, t, h * t * t, t * t),
+            "square": (across, 1, h * t * across, t * across),
+            "square turned": (1, across, h * t * across, t * across),
             "mixed": (c, 1, t * c, head),
             "mixed turned": (1, c, t * c, head),
         }
@@ -219,7 +242,7 @@ class Model:
             causal=1,
         )
         rows = self.batch * h * t
-        self.by_rows(k.softmax_forward, rows, square, rows, t)
+        self.by_rows(k.softmax_forward, rows, fours(square), rows, t, self.across // 4)
         flat = _without_column(lie["mixed"])
         self.matmul(out, square, v, (t, head, t), lie["square"], lie["qkv"], flat, pairs=pairs, causal=2)
 
@@ -251,7 +274,7 @@ class Model:
             pairs=pairs,
             causal=3,
         )
-        self.by_rows(k.softmax_backward, rows, to_square, square, rows, t)
+        self.by_rows(k.softmax_backward, rows, fours(to_square), fours(square), rows, t, self.across // 4)
         self.matmul(
             to_qkv,
             to_square,
@@ -282,8 +305,9 @@ class Model:
     def forward(self, tokens: Any, targets: Any) -> None:
         """Fill the losses, and the logits with their gradient."""
         config, w, c, wide = self.config, self.w, self.config.channels, self.rows * self.config.channels
-        given = (self.layers[0]["residual"], tokens, w["wte"], w["wpe"], wide, config.time, c)
-        self.run(k.encoder_forward, wide, *given)
+        first, width = fours(self.layers[0]["residual"]), c // 4
+        given = (first, tokens, fours(w["wte"]), fours(w["wpe"]), self.rows, config.time, width)
+        self.run(k.encoder_forward, (width, self.rows), *given)
         for number, a in enumerate(self.layers):
             after = self.layers[number + 1] if number + 1 < config.layers else self.last
             p = {name: w[f"{name}{number}"] for name in _LAYER}
@@ -306,7 +330,7 @@ class Model:
     def backward(self, tokens: Any) -> None:
         """Fill the gradients; call it once after each :meth:`forward`."""
         config, w, g, c, rows = self.config, self.w, self.g, self.config.channels, self.rows
-        wide, square = rows * c, self.batch * config.heads * config.time**2
+        wide, square = rows * c, self.batch * config.heads * config.time * self.across
         self.gradients[:] = 0
         sizes = {"flow": wide, "x": wide, "att": square, "fc": 4 * wide, "gelu": 4 * wide, "qkv": 3 * wide}
         kept = {name: self.scratch(name, size) for name, size in sizes.items()}
@@ -329,8 +353,10 @@ class Model:
             self.linear_backward(branch, q["qkvw"], q["qkvb"], to_qkv, a["ln1"], p["qkvw"], c, 3 * c)
             given = (q["ln1w"], q["ln1b"], branch, a["residual"], p["ln1w"], a["mean1"], a["rstd1"])
             self.layernorm_backward(flowing, *given)
-        self.run(k.encoder_backward_token, wide, g["wte"], tokens, flowing, wide, c)
-        self.run(k.encoder_backward_place, config.time * c, g["wpe"], flowing, self.batch, config.time * c)
+        flow, width = fours(flowing), c // 4
+        self.run(k.encoder_backward_token, (width, rows), g["wte"], tokens, flow, rows, width)
+        n = config.time * width
+        self.run(k.encoder_backward_place, n, fours(g["wpe"]), flow, self.batch, n)
 
     def update(
         self, rate: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), decay: float = 0.0
@@ -339,7 +365,8 @@ class Model:
         self.step += 1
         count = len(self.weights)
         self.norm[:] = 0
-        self.run(k.global_norm, min(-(-count // k.LANES), 1024) * k.LANES, self.norm, self.gradients, count)
+        groups = min(-(-count // (4 * k.LANES)), 1024)
+        self.run(k.global_norm, groups * k.LANES, self.norm, fours(self.gradients), count // 4)
         norm = math.sqrt(float(self.norm[0]))
         shrink = 1.0 / norm if norm > 1.0 else 1.0
         corrections = (1 - betas[0] ** self.step, 1 - betas[1] ** self.step)

@@ -54,11 +54,14 @@ def test_encoder(made: Any, numbers: Numbers) -> None:
         np.ones(19 * C, np.float32),
         np.ones(9 * C, np.float32),
     )
-    made.run(kernels.encoder_forward, ROWS * C, out, *flat(tokens, wte, wpe), ROWS * C, 9, C)
+    fours, width = model.fours, C // 4
+    given = (fours(out), tokens.reshape(-1), fours(wte), fours(wpe))
+    made.run(kernels.encoder_forward, (width, ROWS), *given, ROWS, 9, width)
     close(out, wte[tokens] + wpe)
-    made.run(kernels.encoder_backward_token, ROWS * C, to_wte, *flat(tokens, g), ROWS * C, C)
+    given = (to_wte, tokens.reshape(-1), fours(g))
+    made.run(kernels.encoder_backward_token, (width, ROWS), *given, ROWS, width)
     close(to_wte, 1 + difference(lambda w: w[tokens] + wpe, wte, g))
-    made.run(kernels.encoder_backward_place, 9 * C, to_wpe, g.reshape(-1), BATCH, 9 * C)
+    made.run(kernels.encoder_backward_place, 9 * width, fours(to_wpe), fours(g), BATCH, 9 * width)
     close(to_wpe, 1 + difference(lambda w: wte[tokens] + w, wpe, g))
 
 
@@ -77,12 +80,12 @@ def test_layernorm(made: Any, numbers: Numbers) -> None:
 
 
 def test_matmul(made: Any, numbers: Numbers) -> None:
-    x, w, b, g = numbers(ROWS, C), numbers(70, C), numbers(70), numbers(ROWS, 70)
-    out = np.zeros(ROWS * 70, np.float32)
-    made.linear(out, *flat(x, w), b, C, 70)
+    x, w, b, g = numbers(ROWS, C), numbers(76, C), numbers(76), numbers(ROWS, 76)
+    out = np.zeros(ROWS * 76, np.float32)
+    made.linear(out, *flat(x, w), b, C, 76)
     close(out, x.astype(float) @ w.T.astype(float) + b)
-    to_x, to_w, to_b = np.ones(ROWS * C, np.float32), np.ones(70 * C, np.float32), np.ones(70, np.float32)
-    made.linear_backward(to_x, to_w, to_b, *flat(g, x, w), C, 70)
+    to_x, to_w, to_b = np.ones(ROWS * C, np.float32), np.ones(76 * C, np.float32), np.ones(76, np.float32)
+    made.linear_backward(to_x, to_w, to_b, *flat(g, x, w), C, 76)
     close(to_x, difference(lambda v: v @ w.T + b, x, g))
     close(to_w, 1 + difference(lambda v: x @ v.T + b, w, g))
     close(to_b, 1 + difference(lambda v: x @ w.T.astype(float) + v, b, g))
@@ -90,25 +93,25 @@ def test_matmul(made: Any, numbers: Numbers) -> None:
 
 def test_attention(made: Any, numbers: Numbers) -> None:
     qkv, g = numbers(BATCH, 9, 3 * C), numbers(BATCH, 9, C)
-    out, square = np.zeros(ROWS * C, np.float32), np.zeros(BATCH * 2 * 81, np.float32)
+    out, square = np.zeros(ROWS * C, np.float32), np.full(BATCH * 2 * 9 * 12, 7, np.float32)
     made.attention(out, square, qkv.reshape(-1))
     close(out, attention(qkv.astype(float), 2))
-    close(square.reshape(-1, 9).sum(1), np.ones(BATCH * 2 * 9))
-    assert not np.triu(square.reshape(-1, 9, 9), 1).any()
-    to_qkv, to_square = np.zeros(ROWS * 3 * C, np.float32), np.zeros_like(square)
+    close(square.reshape(-1, 12).sum(1), np.ones(BATCH * 2 * 9))
+    assert not np.triu(square.reshape(-1, 9, 12), 1).any()
+    to_qkv, to_square = np.zeros(ROWS * 3 * C, np.float32), np.full_like(square, np.nan)
     made.attention_backward(to_qkv, to_square, g.reshape(-1), square, qkv.reshape(-1))
     close(to_qkv, difference(lambda v: attention(v, 2), qkv, g), 1e-4)
 
 
 def test_attention_beyond_a_tile(numbers: Numbers) -> None:
-    config = model.Config(time=80, vocabulary=19, layers=1, heads=1, channels=8)
+    config = model.Config(time=150, vocabulary=19, layers=1, heads=1, channels=8)
     with device("cpu") as opened:
         wide = model.Model(config, model.random_weights(config), 1, opened)
-        qkv, g = numbers(1, 80, 24), numbers(1, 80, 8)
-        out, square = np.zeros(640, np.float32), np.zeros(6400, np.float32)
+        qkv, g = numbers(1, 150, 24), numbers(1, 150, 8)
+        out, square = np.zeros(1200, np.float32), np.full(150 * 152, np.nan, np.float32)
         wide.attention(out, square, qkv.reshape(-1))
         close(out, attention(qkv.astype(float), 1))
-        to_qkv, to_square = np.zeros(1920, np.float32), np.zeros_like(square)
+        to_qkv, to_square = np.zeros(3600, np.float32), np.full_like(square, np.nan)
         wide.attention_backward(to_qkv, to_square, g.reshape(-1), square, qkv.reshape(-1))
         close(to_qkv, difference(lambda v: attention(v, 1), qkv, g), 1e-4)
 
@@ -142,7 +145,7 @@ def test_adamw_and_the_global_norm(made: Any, numbers: Numbers) -> None:
     w, g, m, v = numbers(n), numbers(n), numbers(n), np.abs(numbers(n))
     before = [item.astype(float) for item in (w, g, m, v)]
     norm = np.ones(1, np.float32)
-    made.run(kernels.global_norm, 2 * kernels.LANES, norm, g, n)
+    made.run(kernels.global_norm, 2 * kernels.LANES, norm, model.fours(g), n // 4)
     close(norm, 1 + (before[1] ** 2).sum())
     made.run(kernels.adamw, n, w, g, m, v, n, 0.01, 0.9, 0.99, 0.19, 0.0199, 1e-8, 0.1, 0.5)
     first = 0.9 * before[2] + 0.1 * 0.5 * before[1]

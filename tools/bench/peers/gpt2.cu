@@ -97,45 +97,65 @@ extern "C" __global__ void column_sum(float *out, const float *x, int N, int C, 
   atomicAdd(out + c, total);
 }
 
-// out = alpha a b (+ bias) (+ out) with strides: 64 by 64 a block, 4 by 4 a thread.
-#define TILE 64
-#define DEPTH 16
-extern "C" __global__ void __launch_bounds__(256)
-matmul(float *out, const float *a, const float *b, const float *bias, int M, int N, int K, int ar, int ac, int ao,
-       int ai, int br, int bc, int bo, int bi, int cr, int co, int ci, int inner, float alpha, int add, int causal) {
-  __shared__ float left[DEPTH][TILE + 1], right[DEPTH][TILE + 1];
-  const int x = threadIdx.x, y = threadIdx.y, t = y * 16 + x, m0 = blockIdx.y * TILE, n0 = blockIdx.x * TILE;
+// out = alpha a b (+ bias) (+ out) with strides: 8 by 8 results a thread, SIDE by SIDE threads, as llm.c's fp32
+// matmul_forward_kernel4 has; AF and BF say whether a row of a or b lies flat.
+template <int SIDE, bool AF, bool BF>
+__device__ inline void product(float *out, const float *a, const float *b, const float *bias, int M, int N, int K,
+                               int ar, int ac, int ao, int ai, int br, int bc, int bo, int bi, int cr, int co, int ci,
+                               int inner, float alpha, int add, int causal) {
+  constexpr int TILE = 8 * SIDE;
+  __shared__ float left[SIDE][TILE + 1], right[SIDE][TILE + 1];
+  const int x = threadIdx.x, y = threadIdx.y, t = y * SIDE + x, m0 = blockIdx.y * TILE, n0 = blockIdx.x * TILE;
+  if (causal == 1 && n0 > m0) return;
   a += (long long)(blockIdx.z / inner) * ao + (blockIdx.z % inner) * ai;
   b += (long long)(blockIdx.z / inner) * bo + (blockIdx.z % inner) * bi;
   out += (long long)(blockIdx.z / inner) * co + (blockIdx.z % inner) * ci;
-  float acc[4][4] = {};
-  int low = causal == 3 ? m0 : 0, high = causal == 2 ? min(K, m0 + TILE) : K;
-  if (causal == 1 && n0 > m0) high = 0;
-  for (int first = low; first < high; first += DEPTH) {
-    for (int p = 0; p < 4; p++) {
-      int k = ac == 1 ? t % DEPTH : t / TILE + 4 * p, i = ac == 1 ? t / DEPTH + 16 * p : t % TILE;
-      left[k][i] = m0 + i < M && first + k < K ? a[(long long)(m0 + i) * ar + (first + k) * ac] : 0.f;
-      k = bc == 1 ? t / TILE + 4 * p : t % DEPTH, i = bc == 1 ? t % TILE : t / DEPTH + 16 * p;
-      right[k][i] = n0 + i < N && first + k < K ? b[(long long)(first + k) * br + (long long)(n0 + i) * bc] : 0.f;
+  float acc[8][8] = {};
+  const int low = causal == 3 ? m0 : 0, high = causal == 2 ? min(K, m0 + TILE) : K;
+  for (int first = low; first < high; first += SIDE) {
+#pragma unroll
+    for (int p = 0; p < 8; p++) {
+      const int n = t + p * SIDE * SIDE;
+      int k = AF ? n % SIDE : n / TILE, i = AF ? n / SIDE : n % TILE;
+      left[k][i] = m0 + i < M && first + k < K ? a[(m0 + i) * ar + (first + k) * ac] : 0.f;
+      k = BF ? n / TILE : n % SIDE, i = BF ? n % TILE : n / SIDE;
+      right[k][i] = n0 + i < N && first + k < K ? b[(first + k) * br + (n0 + i) * bc] : 0.f;
     }
     __syncthreads();
-    for (int k = 0; k < DEPTH; k++) {
-      float down[4], across[4];
-      for (int i = 0; i < 4; i++) down[i] = left[k][i * 16 + y], across[i] = right[k][i * 16 + x];
-      for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++) acc[i][j] += down[i] * across[j];
+#pragma unroll
+    for (int k = 0; k < SIDE; k++) {
+      float down[8], across[8];
+      for (int i = 0; i < 8; i++) down[i] = left[k][i * SIDE + y], across[i] = right[k][i * SIDE + x];
+      for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 8; j++) acc[i][j] += down[i] * across[j];
     }
     __syncthreads();
   }
-  for (int i = 0; i < 4; i++)
-    for (int j = 0; j < 4; j++) {
-      const int row = m0 + i * 16 + y, column = n0 + j * 16 + x;
-      if (row < M && column < N) {
-        float *to = out + (long long)row * cr + column;
-        *to = alpha * acc[i][j] + (bias ? bias[column] : 0.f) + (add ? *to : 0.f);
-      }
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    const int row = m0 + i * SIDE + y;
+    if (row >= M) continue;
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+      const int column = n0 + j * SIDE + x;
+      if (column >= N) continue;
+      float *to = out + row * cr + column;
+      *to = alpha * acc[i][j] + (bias ? bias[column] : 0.f) + (add ? *to : 0.f);
     }
+  }
 }
+#define PRODUCT(SIDE, AF, BF)                                                                                        \
+  extern "C" __global__ void __launch_bounds__(SIDE * SIDE) matmul_##SIDE##_##AF##BF(                                \
+      float *out, const float *a, const float *b, const float *bias, int M, int N, int K, int ar, int ac, int ao,    \
+      int ai, int br, int bc, int bo, int bi, int cr, int co, int ci, int inner, float alpha, int add, int causal) { \
+    product<SIDE, AF, BF>(out, a, b, bias, M, N, K, ar, ac, ao, ai, br, bc, bo, bi, cr, co, ci, inner, alpha, add,   \
+                          causal);                                                                                   \
+  }
+PRODUCT(16, 1, 0)
+PRODUCT(16, 1, 1)
+PRODUCT(16, 0, 1)
+PRODUCT(8, 1, 1)
+PRODUCT(8, 0, 1)
 extern "C" __global__ void softmax_forward(float *x, int rows, int T) {
   const int lane = threadIdx.x & 31, row = blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
   if (row >= rows) return;
@@ -183,11 +203,14 @@ extern "C" __global__ void residual_backward(float *dx, const float *g, int n) {
 }
 extern "C" __global__ void classifier(float *losses, float *logits, const int *targets, int V, float scale) {
   float *p = logits + (long long)blockIdx.x * V;
-  float most = -1e30f, total = 0;
-  for (int c = threadIdx.x; c < V; c += blockDim.x) most = fmaxf(most, p[c]);
-  most = block_peak(most);
-  for (int c = threadIdx.x; c < V; c += blockDim.x) total += expf(p[c] - most);
-  total = block_total(total);
+  float own = -1e30f, total = 0;
+  for (int c = threadIdx.x; c < V; c += blockDim.x) {  // in one pass, as llm.c's fused classifier does
+    const float v = p[c], above = fmaxf(own, v);
+    total = total * expf(own - above) + expf(v - above);
+    own = above;
+  }
+  const float most = block_peak(own);
+  total = block_total(total * expf(own - most));
   const int wanted = targets[blockIdx.x];
   if (threadIdx.x == 0) losses[blockIdx.x] = logf(total) + most - p[wanted];
   __syncthreads();
