@@ -68,6 +68,8 @@ def _cell(lane: Lane, name: str, host: str) -> str:
             lane.plan(request)
     except LaneError as error:
         first = error.diagnostics[0]
+        if first.code == "ATL0500":  # this machine has no compiler that such a host would have
+            return "plans; the host's toolchain"
         if first.code != "ATL0513":
             raise
         fact = next((note.removeprefix(_DECIDES) for note in first.notes if note.startswith(_DECIDES)), "")

@@ -99,8 +99,8 @@ CASES: dict[str, Callable[[Path], object]] = {
     "ATL0512_runtime": lambda root: CudaLane().payloads(
         asked(root, "a.cu", CUDA, options={"runtime": "dynamic"})
     ),
-    "ATL0513_platform": lambda root: HostLane().plan(
-        dataclasses.replace(request(root, (unit("a.cpp", None),)), host="macos")
+    "ATL0500_windows": lambda root: HostLane().plan(
+        dataclasses.replace(request(root, (unit("a.cpp", None),)), environment=EMPTY, host="windows")
     ),
     "ATL0514_backend": lambda root: CudaLane().payloads(
         dataclasses.replace(request(root, (unit("a.cu", VULKAN),), CUDA))

@@ -33,6 +33,22 @@ _FILE = {
     TargetKind.STATIC: "lib/lib{}.a",
     TargetKind.SHARED: "lib/lib{}.so",
 }
+#: What differs on a host that is not Linux; names of Python's files are Python's own.
+_ELSEWHERE = {
+    "macos": {TargetKind.SHARED: "lib/lib{}.dylib"},
+    "windows": {
+        TargetKind.EXECUTABLE: "bin/{}.exe",
+        TargetKind.TEST: "bin/{}.exe",
+        TargetKind.STATIC: "lib/{}.lib",
+        # Windows looks for libraries beside the program.
+        TargetKind.SHARED: "bin/{}.dll",
+    },
+}
+
+
+def file_of(kind: TargetKind, name: str, host: str) -> str:
+    """Return the file that a target becomes on a host, below the build folder."""
+    return _ELSEWHERE.get(host, {}).get(kind, _FILE[kind]).format(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +97,7 @@ def parts_of(
     libraries = (*target.prebuilt, *_libraries(request, target), *prebuilt_paths(target.prebuilt))
     args = (*request.manifest.build.ldflags, *libraries)
     if target.kind is not TargetKind.PYTHON:
-        output = f"{request.folder}/{_FILE[target.kind].format(name)}"
+        output = f"{request.folder}/{file_of(target.kind, name, request.host)}"
         exports = None
         if target.kind is TargetKind.SHARED and interface is not None:
             exports = tuple(item.name for item in interface.entries)

@@ -14,7 +14,7 @@ from pathlib import Path
 from atoll.plugin.tools import KEPT, ask, asking, find_program, fingerprint, programs_like, version_numbers
 from atoll.plugin.values import dataclass
 
-_NAMES = re.compile(r"(?P<base>g\+\+|clang\+\+)(?:-(?P<suffix>\d+))?")
+_NAMES = re.compile(r"(?P<base>g\+\+|clang\+\+)(?:-(?P<suffix>\d+))?(?:\.exe)?")
 _C_OF = {"g++": "gcc", "clang++": "clang"}
 _MACROS = {
     "gcc": ("__GNUC__", "__GNUC_MINOR__", "__GNUC_PATCHLEVEL__"),
@@ -68,7 +68,7 @@ def read_compiler(cxx: Path, environment: Mapping[str, str]) -> Compiler | None:
 @lru_cache(maxsize=64)
 def _read(cxx: Path, _stamp: int, asked: tuple[tuple[str, str], ...]) -> Compiler | None:
     environment = dict(asked)
-    macros = ask((str(cxx), "-dM", "-E", "-x", "c++", "/dev/null"), environment, lasting=True)
+    macros = ask((str(cxx), "-dM", "-E", "-x", "c++", os.devnull), environment, lasting=True)
     if macros is None or macros.status != 0:
         return None
     defined = dict(re.findall(r"^#define (__\w+__) (.*)$", macros.out, re.MULTILINE))
@@ -91,7 +91,8 @@ def _beside(cxx: Path) -> Path:
     if match is None:
         return cxx
     suffix = f"-{match['suffix']}" if match["suffix"] else ""
-    other = cxx.with_name(_C_OF[match["base"]] + suffix)
+    end = ".exe" if cxx.name.endswith(".exe") else ""
+    other = cxx.with_name(_C_OF[match["base"]] + suffix + end)
     return other if other.is_file() else cxx
 
 
@@ -115,13 +116,16 @@ def _preference(path: Path) -> tuple[bool, bool, int]:
     return match["base"] != "g++", bool(match["suffix"]), -int(match["suffix"] or 0)
 
 
-def choose(wanted: str | None, environment: Mapping[str, str]) -> tuple[Compiler, str] | None:
-    """Return the compiler that the project names, or the preferred one; with the reason."""
+def choose(
+    wanted: str | None, environment: Mapping[str, str], families: tuple[str, ...] = ("gcc", "clang")
+) -> tuple[Compiler, str] | None:
+    """Return the compiler that the project names, or the preferred one of `families`; with the reason."""
     if wanted is not None:
         path = find_program(wanted, environment)
         compiler = read_compiler(path, environment) if path else None
-        return (compiler, f"the project names `{wanted}`") if compiler else None
-    found = next(installed(environment), None)
+        good = compiler is not None and compiler.family in families
+        return (compiler, f"the project names `{wanted}`") if compiler and good else None
+    found = next((each for each in installed(environment) if each.family in families), None)
     return (found, "the first host compiler on PATH") if found else None
 
 
@@ -171,10 +175,10 @@ def _holds_tools(folder: str) -> bool:
 @lru_cache(maxsize=256)
 def _lists_tools(folder: str, _stamp: int) -> bool:
     try:
-        paths = list(Path(folder).iterdir())
+        names = os.listdir(folder)  # noqa: PTH208 - a thousand names, of which few are looked at
     except OSError:
         return False
-    return any(_REACHED.fullmatch(path.name) and os.access(path, os.X_OK) for path in paths)
+    return any(_REACHED.fullmatch(name) and os.access(f"{folder}/{name}", os.X_OK) for name in names)
 
 
 def identity(compiler: Compiler, environment: Mapping[str, str]) -> str:

@@ -6,7 +6,6 @@ Its units are not device units. Which compiler is taken is :mod:`atoll_plugins.f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from atoll.accel import BackendRules
@@ -27,7 +26,7 @@ from atoll.plugin import (
 )
 from atoll.plugin.options import check_options, list_option, text_option
 from atoll.plugin.tools import argument, output_path
-from atoll.plugin.values import dataclass
+from atoll.plugin.values import dataclass, replace
 from atoll.store import Payload, PayloadRoot
 from atoll_plugins.formats.host_compilers import (
     Compiler,
@@ -37,11 +36,13 @@ from atoll_plugins.formats.host_compilers import (
     stages,
     tool_path,
 )
+from atoll_plugins.formats.hosts import LINUX, WINDOWS
 from atoll_plugins.host import zig
 from atoll_plugins.host.describe import describe
 from atoll_plugins.host.linking import plan_link
 from atoll_plugins.host.modules import plan_modules
 from atoll_plugins.host.names import shown
+from atoll_plugins.host.platforms import PLATFORMS
 
 OPTIONS = ("compiler", "flags")
 # Flags that would move code of ordinary units to a device: no unit, so no island.
@@ -69,7 +70,7 @@ class HostLane:
     def fallback(self, request: LaneRequest) -> tuple[Payload, ...]:
         """Return the wheel of a host compiler, where the project names it or nothing else is on PATH."""
         named = text_option(self.name, request, "compiler") if "compiler" in request.options else None
-        if request.host != "linux" or named not in (None, zig.NAME):
+        if request.host != LINUX or named not in (None, zig.NAME):
             return ()
         return (zig.PAYLOAD,) if named == zig.NAME or choose(None, request.environment) is None else ()
 
@@ -148,21 +149,13 @@ def chosen(request: LaneRequest) -> tuple[Compiler, ToolChoice]:
     Raises:
         LaneError: Where there is none.
     """
-    if request.host != "linux":
-        raise LaneError(
-            Diagnostic(
-                code="ATL0513",
-                message=f"the lane `host` has no plan for `{request.host}`",
-                notes=("it plans for: linux", f"this build is for: {request.host}"),
-            )
-        )
     wanted = text_option("host", request, "compiler") if "compiler" in request.options else None
     stored = request.tools.get(zig.PAYLOAD.name)
     if stored is not None:
         return _of_payload(stored, wanted, request)
-    found = choose(wanted, request.environment)
+    found = choose(wanted, request.environment, PLATFORMS[request.host].families)
     if found is None:
-        raise LaneError(_no_compiler(wanted, request.environment))
+        raise LaneError(_no_compiler(wanted, request))
     compiler, why = found
     return compiler, ToolChoice(
         name="host compiler", path=str(compiler.cxx), version=f"{compiler.family} {compiler.version}", why=why
@@ -174,7 +167,7 @@ def _of_payload(stored: PayloadRoot, wanted: str | None, request: LaneRequest) -
     cxx, cc = zig.programs(stored, request.environment)
     compiler = read_compiler(cxx, request.environment)
     if compiler is None:
-        raise LaneError(_no_compiler(wanted, request.environment))
+        raise LaneError(_no_compiler(wanted, request))
     why = f"the project names `{wanted}`" if wanted else "no host compiler on PATH"
     return replace(compiler, cc=cc), ToolChoice(
         name="host compiler",
@@ -184,20 +177,26 @@ def _of_payload(stored: PayloadRoot, wanted: str | None, request: LaneRequest) -
     )
 
 
-def _no_compiler(wanted: str | None, environment: Mapping[str, str]) -> Diagnostic:
-    path = f"PATH is: {environment.get('PATH') or '(empty)'}"
+def _no_compiler(wanted: str | None, request: LaneRequest) -> Diagnostic:
+    path = f"PATH is: {request.environment.get('PATH') or '(empty)'}"
+    families = PLATFORMS[request.host].families
+    # Elsewhere both are driven, and nobody has to be told.
+    alone = () if "gcc" in families else (f"on {request.host} it drives: {', '.join(families)}",)
     if wanted is not None:
         return Diagnostic(
             code="ATL0509",
             message=f"the host compiler `{wanted}` is not there or is no C++ compiler",
-            notes=(f"`[lane.host] compiler` names: {wanted}", path),
+            notes=(f"`[lane.host] compiler` names: {wanted}", *alone, path),
             hint="name an installed compiler, or remove the key",
         )
+    first = "g++" if "gcc" in families else "clang++"
+    looked = ("g++, g++-N, " if "gcc" in families else "") + "clang++, clang++-N"
+    how = "g++ (Debian: apt-get install g++)" if request.host == LINUX else first
     return Diagnostic(
         code="ATL0500",
         message="no host compiler was found",
-        notes=("looked for: g++, g++-N, clang++, clang++-N", path),
-        hint="install g++ (Debian: apt-get install g++), or set `[lane.host] compiler`",
+        notes=(f"looked for: {looked}", *alone, path),
+        hint=f"install {how}, or set `[lane.host] compiler`",
     )
 
 
@@ -268,7 +267,7 @@ def compile_flags(request: LaneRequest, unit: Unit) -> tuple[str, ...]:
     """Return what every unit is compiled with: profile, hygiene, includes, defines."""
     flags = [f"-O{request.optimise}", *(("-g",) if request.debug else ("-DNDEBUG",))]
     flags += ["-ffp-contract=off"]
-    flags += ["-fPIC"] if unit.position_independent else []
+    flags += ["-fPIC"] if unit.position_independent and request.host != WINDOWS else []
     flags += ["-fvisibility=hidden"] if unit.hidden else []
     flags += [f"-I{folder}" for folder in (*unit.includes, _TARGET_HEADER)]
     flags += [f"-D{define}" for define in unit.defines]

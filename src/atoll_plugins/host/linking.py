@@ -11,15 +11,9 @@ from atoll.graph import Action, Role
 from atoll.plugin import LanePlan, LinkRequest, ToolChoice
 from atoll.plugin.tools import find_program, output_path, python_program
 from atoll_plugins.formats.host_compilers import Compiler, identity, stages, tool_path
+from atoll_plugins.host.platforms import PLATFORMS, Platform, export_lines
 
 _WRITES = str(Path(__file__).resolve().with_name("writes.py"))
-# What a link adds by kind. A Python extension leaves the interpreter's symbols undefined; everything else
-# that is shared must be whole. Symbols of static archives never leave the image.
-_KIND = {
-    "executable": (),
-    "shared": ("-shared", "-Wl,-z,defs", "-Wl,--exclude-libs,ALL"),
-    "module": ("-shared", "-Wl,--exclude-libs,ALL"),
-}
 
 
 def plan_link(link: LinkRequest, compiler: Compiler, tool: ToolChoice) -> LanePlan:
@@ -30,23 +24,24 @@ def plan_link(link: LinkRequest, compiler: Compiler, tool: ToolChoice) -> LanePl
     if link.kind == "static":
         return _archive(link, key, compiler)
     script = _script(link)
+    platform = PLATFORMS[request.host]
+    args = platform.args(link.args)
     argv = (
         str(compiler.cxx),
-        *_KIND[link.kind],
+        *platform.kinds[link.kind],
         # It chooses headers when compiling, and the library itself here.
         *(flag for flag in request.cxxflags if flag.startswith("-stdlib=")),
-        "-Wl,--as-needed",
-        "-Wl,--build-id=sha1",
-        *((f"-Wl,--version-script={script.outputs[0]}",) if script else ()),
-        *_soname(link),
+        *platform.words,
+        *((f"{platform.exports}{script.outputs[0]}",) if script else ()),
+        *_own_name(link, platform),
         *("-o", link.output),
-        *link.inputs,
-        *link.args,
+        *platform.args(link.inputs),
+        *args,
     )
     action = Action(
         name=f"link {short_name(link)}",
         argv=argv,
-        inputs=(*link.inputs, *(script.outputs if script else ()), *library_files(link.args), *programs),
+        inputs=(*link.inputs, *(script.outputs if script else ()), *library_files(args), *programs),
         outputs=(link.output,),
         role=Role.LINK,
         env=(("LC_ALL", "C"), ("PATH", tool_path(request.environment))),
@@ -65,27 +60,29 @@ def library_files(args: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(posixpath.normpath(path) for path in found if Path(path).is_file()))
 
 
-def _soname(link: LinkRequest) -> tuple[str, ...]:
+def _own_name(link: LinkRequest, platform: Platform) -> tuple[str, ...]:
     """Return the name a library is found by; without one the path of the build would be."""
     name = link.output.rpartition("/")[2]
-    return (f"-Wl,-soname,{name}",) if link.kind == "shared" and name.startswith("lib") else ()
+    found = link.kind == "shared" and name.startswith("lib") and platform.named
+    return (f"{platform.named}{name}",) if found else ()
 
 
 def _archive(link: LinkRequest, key: str, compiler: Compiler) -> LanePlan:
-    beside = find_program(str(compiler.cxx.with_name("ar")), link.request.environment)
-    ar = find_program("ar", link.request.environment) or beside
+    platform = PLATFORMS[link.request.host]
+    beside = find_program(str(compiler.cxx.with_name(platform.archiver)), link.request.environment)
+    ar = find_program(platform.archiver, link.request.environment) or beside
     if ar is None:
         raise LaneError(
             Diagnostic(
                 code="ATL0507",
-                message="the archiver `ar` is not there",
+                message=f"the archiver `{platform.archiver}` is not there",
                 notes=(f"PATH is: {link.request.environment.get('PATH') or '(empty)'}",),
-                hint="install binutils",
+                hint="install binutils" if platform.archiver == "ar" else "install LLVM's tools",
             )
         )
     action = Action(
         name=f"archive {short_name(link)}",
-        argv=(*_python(), _WRITES, "archive", link.output, str(ar), *link.inputs),
+        argv=(*_python(), _WRITES, platform.archive, link.output, str(ar), *link.inputs),
         inputs=(*link.inputs, str(ar.resolve()), _WRITES),
         outputs=(link.output,),
         role=Role.LINK,
@@ -100,11 +97,9 @@ def _script(link: LinkRequest) -> Action | None:
     if link.exports is None:
         return None
     out = output_path(link.request.build, "host", "exports", short_name(link))
-    names = [f"  {name};" for name in sorted(link.exports)]
-    shown = ["global:", *names] if names else []
     return Action(
         name=f"exports {short_name(link)}",
-        argv=(*_python(), _WRITES, "lines", out, "{", *shown, "local: *;", "};"),
+        argv=(*_python(), _WRITES, "lines", out, *export_lines(link.request.host, link.exports)),
         inputs=(_WRITES,),
         outputs=(out,),
         role=Role.SOURCE,

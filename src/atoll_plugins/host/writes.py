@@ -5,6 +5,7 @@ Run by path (``python -I -S writes.py lines OUT LINE…``), so it imports nothin
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,16 @@ def archive(out: str, ar: str, *members: str) -> int:
     return subprocess.run([ar, "Dqcs", out, *members], check=False).returncode
 
 
+def plain(out: str, ar: str, *members: str) -> int:
+    """Make a static archive anew with an archiver that takes no flag for it and reads a variable instead."""
+    Path(out).unlink(missing_ok=True)
+    env = {**os.environ, "ZERO_AR_DATE": "1"}
+    return subprocess.run([ar, "qcs", out, *members], env=env, check=False).returncode
+
+
+COMMANDS = {"lines": lines, "archive": archive, "archive-plain": plain}
+
+
 if __name__ == "__main__":
     what, *rest = sys.argv[1:]
-    sys.exit(archive(*rest) if what == "archive" else lines(*rest))
+    sys.exit(COMMANDS[what](*rest))

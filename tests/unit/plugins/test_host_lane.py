@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from atoll.build.parts import file_of
 from atoll.errors import LaneError
+from atoll.manifest import TargetKind
 from atoll.plugin import LaneRequest, LinkRequest, Unit
 from atoll.testing.lanes import LANE_CHECKS, LaneCheck, run_plan
 from atoll_plugins.formats.host_compilers import choose, installed
+from atoll_plugins.host import lane
 from atoll_plugins.host.lane import HostLane, is_offload
+from atoll_plugins.host.platforms import PLATFORMS
 from unit.plugins.lane_project import ENVIRONMENT, program, request, write
 
 FILES = {
@@ -36,11 +40,11 @@ def test_it_keeps_the_promises_of_the_door(check: LaneCheck, wanted: LaneRequest
 
 
 def link(wanted: LaneRequest, kind: str, output: str, exports: tuple[str, ...] | None = None) -> Path:
-    lane = HostLane()
-    compiled = lane.plan(wanted)
+    made = HostLane()
+    compiled = made.plan(wanted)
     run_plan(compiled, wanted.root)
     objects = tuple(product.path for product in compiled.objects)
-    linked = lane.link(
+    linked = made.link(
         LinkRequest(
             request=wanted, kind=kind, output=f"{wanted.build}/{output}", inputs=objects, exports=exports
         )
@@ -153,6 +157,145 @@ def test_flags_that_only_look_alike_pass(flag: str) -> None:
     assert not is_offload(flag)
 
 
-def test_a_host_it_has_no_plan_for_is_refused(wanted: LaneRequest) -> None:
-    with pytest.raises(LaneError, match="ATL0513"):
-        HostLane().plan(replace(wanted, host="windows"))
+COMPILED = (
+    "ROOT/bin/clang++ -std=c++20 -O2 -DNDEBUG -ffp-contract=off{pic} -fvisibility=hidden"
+    " -Iinc -IHEADERS -DA=1 -MD -MF OUT/demo/a.cpp.d -c a.cpp -o OUT/demo/a.cpp.o"
+)
+ARGS = ("lib/libother.so", "-Wl,-rpath,$ORIGIN/../lib", "-L/kit/lib", "-lkit", "-lpthread", "-ldl")
+# For each host: how a unit is compiled; a program, a shared library with two exports, an extension module, an
+# archive; and the lines of the file of exports.
+PLANS = {
+    "linux": (
+        COMPILED.format(pic=" -fPIC"),
+        {
+            ("executable", "bin/app"): (
+                "ROOT/bin/clang++ -Wl,--as-needed -Wl,--build-id=sha1 -o bin/app a.o lib/libother.so"
+                " -Wl,-rpath,$ORIGIN/../lib -L/kit/lib -lkit -lpthread -ldl"
+            ),
+            ("shared", "lib/libapp.so"): (
+                "ROOT/bin/clang++ -shared -Wl,-z,defs -Wl,--exclude-libs,ALL -Wl,--as-needed"
+                " -Wl,--build-id=sha1 -Wl,--version-script=OUT/exports/lib/libapp.so -Wl,-soname,libapp.so"
+                " -o lib/libapp.so a.o lib/libother.so -Wl,-rpath,$ORIGIN/../lib -L/kit/lib -lkit"
+                " -lpthread -ldl"
+            ),
+            ("module", "python/m.abi3.so"): (
+                "ROOT/bin/clang++ -shared -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,--build-id=sha1"
+                " -Wl,--version-script=OUT/exports/python/m.abi3.so -o python/m.abi3.so a.o lib/libother.so"
+                " -Wl,-rpath,$ORIGIN/../lib -L/kit/lib -lkit -lpthread -ldl"
+            ),
+            ("static", "lib/libapp.a"): "archive lib/libapp.a ROOT/bin/ar a.o",
+        },
+        ["{", "global:", "  one;", "  two;", "local: *;", "};"],
+    ),
+    "macos": (
+        COMPILED.format(pic=" -fPIC"),
+        {
+            ("executable", "bin/app"): (
+                "ROOT/bin/clang++ -Wl,-dead_strip_dylibs -o bin/app a.o lib/libother.so"
+                " -Wl,-rpath,@loader_path/../lib -L/kit/lib -lkit"
+            ),
+            ("shared", "lib/libapp.dylib"): (
+                "ROOT/bin/clang++ -dynamiclib -Wl,-dead_strip_dylibs"
+                " -Wl,-exported_symbols_list,OUT/exports/lib/libapp.dylib"
+                " -Wl,-install_name,@rpath/libapp.dylib -o lib/libapp.dylib"
+                " a.o lib/libother.so -Wl,-rpath,@loader_path/../lib -L/kit/lib -lkit"
+            ),
+            ("module", "python/m.abi3.so"): (
+                "ROOT/bin/clang++ -bundle -Wl,-undefined,dynamic_lookup -Wl,-dead_strip_dylibs"
+                " -Wl,-exported_symbols_list,OUT/exports/python/m.abi3.so -o python/m.abi3.so a.o"
+                " lib/libother.so -Wl,-rpath,@loader_path/../lib -L/kit/lib -lkit"
+            ),
+            ("static", "lib/libapp.a"): "archive-plain lib/libapp.a ROOT/bin/ar a.o",
+        },
+        ["_one", "_two"],
+    ),
+    "windows": (
+        COMPILED.format(pic=""),
+        {
+            ("executable", "bin/app.exe"): (
+                "ROOT/bin/clang++ -fuse-ld=lld -Wl,/Brepro -o bin/app.exe a.o"
+                " lib/libother.so -L/kit/lib -lkit"
+            ),
+            ("shared", "bin/app.dll"): (
+                "ROOT/bin/clang++ -shared -fuse-ld=lld -Wl,/Brepro -Wl,/DEF:OUT/exports/bin/app.dll"
+                " -o bin/app.dll a.o lib/libother.so -L/kit/lib -lkit"
+            ),
+            ("module", "python/m.pyd"): (
+                "ROOT/bin/clang++ -shared -fuse-ld=lld -Wl,/Brepro -Wl,/DEF:OUT/exports/python/m.pyd"
+                " -o python/m.pyd a.o lib/libother.so -L/kit/lib -lkit"
+            ),
+            ("static", "lib/app.lib"): "archive lib/app.lib ROOT/bin/llvm-ar a.o",
+        },
+        ["EXPORTS", "  one", "  two"],
+    ),
+}
+
+
+@pytest.mark.parametrize("host", PLANS)
+def test_the_plan_is_this_on_each_host(tmp_path: Path, host: str) -> None:
+    compiled, links, lines = PLANS[host]
+    asked = replace(of_host(tmp_path), host=host)
+
+    def said(argv: Iterable[str]) -> str:
+        line = " ".join(argv).replace(".atoll/build/test/host", "OUT").replace(str(tmp_path), "ROOT")
+        return line.replace(str(Path(lane.__file__).with_name("include")), "HEADERS")
+
+    (action,) = HostLane().plan(asked).actions
+    assert said(action.argv) == compiled
+    for (kind, output), wanted in links.items():
+        exports = ("two", "one") if kind in ("shared", "module") else None
+        link = LinkRequest(
+            request=asked, kind=kind, output=output, inputs=("a.o",), args=ARGS, exports=exports
+        )
+        *before, linked = HostLane().link(link).actions
+        text = said(linked.argv)
+        assert (text.partition("writes.py ")[2] if kind == "static" else text) == wanted
+        if exports:
+            assert list(before[0].argv[-len(lines) :]) == lines
+            assert before[0].outputs[0] in linked.inputs
+
+
+def of_host(root: Path) -> LaneRequest:
+    """Return a request whose compiler and archivers are scripts that say what they are asked."""
+    macros = "".join(f"echo '#define __clang{name}__ 19'\n" for name in ("", "_major"))
+    program(root / "bin", "clang++", f'case "$1" in -dM) {macros} ;; esac')
+    for name in ("ar", "llvm-ar"):
+        program(root / "bin", name, "true")
+    write(root, {"a.cpp": "int a;\n"})
+    unit = Unit(path="a.cpp", target="demo", hidden=True, includes=("inc",), defines=("A=1",))
+    return replace(
+        request(root, (unit,)),
+        options={"compiler": f"{root}/bin/clang++"},
+        environment={"PATH": f"{root}/bin:/usr/bin:/bin"},
+    )
+
+
+def test_a_library_is_linked_by_the_file_beside_it_on_windows() -> None:
+    platform = PLATFORMS["windows"]
+    assert platform.args(("bin/other.dll", "x.dll.o")) == ("bin/other.lib", "x.dll.o")
+    assert PLATFORMS["linux"].args(("bin/other.dll", *ARGS)) == ("bin/other.dll", *ARGS)
+
+
+def test_windows_drives_clang_alone(tmp_path: Path) -> None:
+    program(tmp_path / "bin", "g++", "echo '#define __GNUC__ 12'")
+    asked = replace(
+        request(tmp_path, (Unit(path="a.cpp", target="demo"),)),
+        host="windows",
+        environment={"PATH": f"{tmp_path}/bin"},
+    )
+    assert HostLane().plan(replace(asked, host="linux")).tools[0].version == "gcc 12.0.0"
+    with pytest.raises(LaneError, match="on windows it drives: clang"):
+        HostLane().plan(asked)
+
+
+@pytest.mark.parametrize(
+    ("host", "names"),
+    [
+        ("linux", ["bin/app", "bin/app", "lib/libapp.a", "lib/libapp.so"]),
+        ("macos", ["bin/app", "bin/app", "lib/libapp.a", "lib/libapp.dylib"]),
+        ("windows", ["bin/app.exe", "bin/app.exe", "lib/app.lib", "bin/app.dll"]),
+    ],
+)
+def test_what_a_target_is_called(host: str, names: list[str]) -> None:
+    kinds = (TargetKind.EXECUTABLE, TargetKind.TEST, TargetKind.STATIC, TargetKind.SHARED)
+    assert [file_of(kind, "app", host) for kind in kinds] == names
