@@ -33,8 +33,8 @@ DEVICE_SECTIONS = frozenset(
     (".nv_fatbin", "__nv_relfatbin", ".llvm.offloading", ".hip_fatbin", ".hipFatBin", ".atoll.kernels")
 )
 DEVICE_SECTION = "__CLANG_OFFLOAD_BUNDLE__"  # how names of such sections start, each for one target
-# What is searched at once; what tells which byte of a word is rare; how rare it has to be.
-WINDOW, SAMPLE, OFTEN = 1 << 20, 1 << 16, 64
+# What is searched at once; which bytes of it tell which byte of a word is rare; how rare it has to be.
+WINDOW, STRIDE, OFTEN = 1 << 20, 251, 64
 _MODULE = re.compile(rb"PyInit_([A-Za-z0-9_]{1,200})\0")
 _VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI|GCC)_(\d+(?:\.\d+){0,3})")
 
@@ -118,13 +118,15 @@ def embedded(body: memoryview, name: str, readers: Iterable[Reader]) -> Iterator
 def _words(body: memoryview, words: tuple[bytes, ...]) -> Iterator[tuple[bytes, int]]:
     """Give the places of the words, window by window, so that memory does not grow with the file."""
     longest = max(map(len, words), default=1)
-    middle = len(body) // 2
-    sample = bytes(body[middle : middle + SAMPLE])
-    rarest = {word: min(range(len(word)), key=lambda at: sample.count(word[at])) for word in words}
+    letters = frozenset(b"".join(words))
     for start in range(0, len(body), WINDOW):
         window = bytes(body[start : start + WINDOW + longest - 1])
+        sample = window[::STRIDE]
+        often = {letter: sample.count(letter) for letter in letters}
         for word in words:
-            for at in _places(window, word, rarest[word]):
+            counts = [often[letter] for letter in word]
+            rare = counts.index(min(counts))
+            for at in _places(window, word, rare):
                 if at < WINDOW:
                     yield word, start + at
         forget(body)
