@@ -92,7 +92,15 @@ CASES: dict[str, Callable[[Path], object]] = {
         asked(root, "a.cu", CUDA, options={"host-compilr": "g++"})
     ),
     "ATL0513_cuda_macos": lambda root: CudaLane().payloads(asked(root, "a.cu", CUDA, host="macos")),
-    "ATL0513_cuda_windows": lambda root: CudaLane().payloads(asked(root, "a.cu", CUDA, host="windows")),
+    "ATL0513_cuda_windows": lambda root: CudaLane().payloads(
+        asked(root, "a.cu", CUDA, host="windows", environment=EMPTY)
+    ),
+    "ATL0513_cuda_windows_nvcc": lambda root: CudaLane().payloads(
+        asked(root, "a.cu", CUDA, host="windows", options={"compiler": "nvcc"})
+    ),
+    "ATL0513_cuda_windows_link": lambda root: CudaLane().payloads(
+        asked(root, "a.cu", CUDA, host="windows", options={"device-link": True})
+    ),
     "ATL0535_cuda": lambda root: CudaLane().payloads(
         asked(root, "a.cu", CUDA, options={"flags": ["-rdc=true"]})
     ),

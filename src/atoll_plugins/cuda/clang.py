@@ -26,6 +26,7 @@ from atoll_plugins.cuda.shell import seen, staging
 from atoll_plugins.cuda.toolkit import Toolkit, is_clang
 from atoll_plugins.cuda.units import archs_of, spelled
 from atoll_plugins.formats.host_compilers import Compiler, choose, read_compiler, tool_path
+from atoll_plugins.formats.hosts import WINDOWS
 
 STUB = Path(__file__).resolve().with_name("stub")
 #: Where `<atoll/target.h>` lies.
@@ -61,7 +62,9 @@ def clang_at_hand(request: LaneRequest) -> tuple[Compiler, str, bool] | None:
     if named is not None and not is_clang(named):
         return None
     if named is None:
-        found = choose(request.host_compiler or None, request.environment)
+        # nvcc drives no compiler of Windows that a plan speaks to, so clang is looked for first there.
+        families = ("clang",) if request.host == WINDOWS else ("gcc", "clang")
+        found = choose(request.host_compiler or None, request.environment, families)
         if found is None or found[0].family != "clang":
             return None
         return found[0], "the host compiler of the project", False
@@ -85,7 +88,7 @@ def clang_at_hand(request: LaneRequest) -> tuple[Compiler, str, bool] | None:
 def why_not(request: LaneRequest, clang: Compiler, toolkit: Toolkit) -> str:
     """Return why clang cannot compile the units of a build; empty where it can."""
     # Clang would take one that it finds on PATH.
-    lacking = next((name for name in STAGES if not (toolkit.root / "bin" / name).is_file()), "")
+    lacking = next((name for name in STAGES if not toolkit.program(name).is_file()), "")
     if lacking:
         return f"the toolkit lacks `{lacking}`"
     flags: dict[tuple[str, ...], None] = {}
@@ -133,7 +136,7 @@ def _base(toolkit: Toolkit) -> tuple[str, ...]:
 
 def programs_of(clang: Compiler, toolkit: Toolkit) -> tuple[Path, ...]:
     """Return clang and the stages of the toolkit that it starts, as far as they are there."""
-    stages = (toolkit.root / "bin" / name for name in STAGES)
+    stages = (toolkit.program(name) for name in STAGES)
     return (clang.cxx.resolve(), *(path.resolve() for path in stages if path.is_file()))
 
 
@@ -157,8 +160,8 @@ def _tried(clang: Compiler, toolkit: Toolkit, flags: tuple[str, ...], environmen
         (here / "probe.cu").write_text(_PROBE, encoding="utf-8")
         compiling = (str(clang.cxx), *_base(toolkit), *flags, "-O2", "-c", "probe.cu", "-o", "probe.o")
         linking = (
-            *(str(clang.cxx), "probe.o", f"-L{toolkit.libraries}", "-lcudart_static"),
-            *("-lrt", "-lpthread", "-ldl", "-o", "probe"),
+            *(str(clang.cxx), "probe.o", f"-L{toolkit.libraries}", *toolkit.static_runtime),
+            *("-o", "probe"),
         )
         for step, argv in (("compiling", compiling), ("linking", linking)):
             answer = ask(argv, environment, timeout=120.0, cwd=here)
@@ -211,7 +214,7 @@ def _compile(
         *(str(clang.cxx), *_base(toolkit), *code_flags(unit), f"-std={request.cxx_standard}"),
         f"-O{request.optimise}",
         *(("-g",) if request.debug else ("-DNDEBUG",)),
-        *(("-fPIC",) if unit.position_independent else ()),
+        *(("-fPIC",) if unit.position_independent and request.host != WINDOWS else ()),
         *(("-fvisibility=hidden",) if unit.hidden else ()),
         *(f"-I{folder}" for folder in (*unit.includes, HEADERS)),
         *(f"-D{define}" for define in unit.defines),

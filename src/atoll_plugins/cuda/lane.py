@@ -31,7 +31,7 @@ from atoll_plugins.cuda.toolkit import (
     locate,
     needed_payload,
 )
-from atoll_plugins.cuda.units import check_entries
+from atoll_plugins.cuda.units import check_entries, refuse_nvcc
 from atoll_plugins.formats.device_link import OPTION, refuse_forgotten, wanted
 
 OPTIONS = ("compiler", "host-compiler", "version", "flags", "runtime", OPTION)
@@ -62,8 +62,14 @@ class CudaLane:
         way_of(request)
         payload = needed_payload(request)
         if payload is None:
+            refuse_nvcc(
+                request, f"`[lane.cuda] compiler` names {text_option(self.name, request, 'compiler')}"
+            )
             return ()
+        if wanted(self.name, request):
+            refuse_nvcc(request, "`[lane.cuda] device-link`")
         if clang_at_hand(request) is None:
+            refuse_nvcc(request, "no clang++ on PATH")
             version = text_option(self.name, request, "version") or PINNED
             choose_host(BOUNDS[version], _named_host(request), version, request.environment)
         return (payload,)
@@ -121,6 +127,7 @@ def _planned(request: LaneRequest, toolkit: Toolkit) -> LanePlan:
         if named:
             raise LaneError(refusal(clang, toolkit, reason))
         passed_over = f"; {clang.cxx.name} {clang.version} compiles no CUDA here: {reason}"
+    refuse_nvcc(request, passed_over.removeprefix("; ") or "no clang++ on PATH")
     bound = read_bound(toolkit.host_config)
     named_host = _named_host(request)
     host, why = choose_host(bound, named_host, toolkit.version, request.environment, request.host_compiler)

@@ -13,6 +13,7 @@ from atoll.plugin import LaneRequest, RuntimeFolder
 from atoll.plugin.options import text_option
 from atoll_plugins.cuda.toolkit import PREFIX, Toolkit, missing_stage
 from atoll_plugins.formats.device_link import wanted
+from atoll_plugins.formats.hosts import WINDOWS
 
 _WAYS = ("static", "shared")
 
@@ -45,11 +46,14 @@ def runtime_of(request: LaneRequest, toolkit: Toolkit) -> tuple[tuple[str, ...],
     folder = toolkit.libraries
     # What device code calls of the runtime, where device code is linked.
     device = ("-lcudadevrt",) if wanted("cuda", request) else ()
+    windows = toolkit.host == WINDOWS
     if way == "static":
-        if not (folder / "libcudart_static.a").is_file():
-            where = folder / "libcudart_static.a"
+        where = folder / ("cudart_static.lib" if windows else "libcudart_static.a")
+        if not where.is_file():
             raise LaneError(missing_stage(str(where), where.name, str(toolkit.root)))
-        return (f"-L{folder}", *device, "-lcudart_static", "-lrt", "-lpthread", "-ldl"), ()
+        return (f"-L{folder}", *device, *toolkit.static_runtime), ()
+    if windows:
+        return _beside(toolkit)
     name = f"libcudart.so.{toolkit.release[0]}"
     if not (folder / name).exists():
         raise LaneError(missing_stage(str(folder / name), name, str(toolkit.root)))
@@ -61,3 +65,12 @@ def runtime_of(request: LaneRequest, toolkit: Toolkit) -> tuple[tuple[str, ...],
         (f"-L{folder}", *device, f"-l:{name}"),
         (RuntimeFolder(path=str(folder), requirement=brings, inside=inside),),
     )
+
+
+def _beside(toolkit: Toolkit) -> tuple[tuple[str, ...], tuple[RuntimeFolder, ...]]:
+    """Return the same for Windows, where a program finds libraries in folders that PATH names."""
+    major, minor = toolkit.release
+    inside = f"{PREFIX}/bin/x86_64" if toolkit.digest else ""
+    brings = f"nvidia-cuda-runtime>={major}.{minor},<{major + 1}" if toolkit.digest else ""
+    folder = RuntimeFolder(path=str(toolkit.root / "bin/x86_64"), requirement=brings, inside=inside)
+    return (f"-L{toolkit.libraries}", "-lcudart"), (folder,)

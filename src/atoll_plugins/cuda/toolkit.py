@@ -17,9 +17,10 @@ from atoll.errors import LaneError
 from atoll.plugin import LaneRequest
 from atoll.plugin.options import text_option
 from atoll.plugin.tools import ask, find_program, version_numbers
-from atoll.plugin.values import dataclass
+from atoll.plugin.values import dataclass, replace
 from atoll.store import Payload, PayloadRoot
 from atoll_plugins.cuda.hostbound import Bound
+from atoll_plugins.formats.hosts import LINUX, WINDOWS, program_name
 
 # The wheels of one toolkit and the driver that its runtime needs (notes/lanes.md 1b; the CUDA
 # compatibility table of NVIDIA's release notes).
@@ -60,11 +61,36 @@ PAYLOADS: Mapping[str, Payload] = {
         programs=("nvidia/cu13/bin/nvcc", "nvidia/cu13/bin/ptxas", "nvidia/cu13/bin/fatbinary"),
     ),
 }
+# The same wheels as NVIDIA publishes them for Windows; nobody has run them.
+_WINDOWS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "13.0": (
+        (
+            "nvidia_cuda_nvcc-13.0.88-py3-none-win_amd64.whl",
+            "7c3a32c8ca9866addfd784da363ddee2f6874d560027a296f583e86a61f2d543",
+        ),
+        (
+            "nvidia_cuda_crt-13.0.88-py3-none-win_amd64.whl",
+            "31e02c52916804ca15e31f272a96181d8fadaf40c4c82a77a6f78071a22eccf3",
+        ),
+        (
+            "nvidia_nvvm-13.0.88-py3-none-win_amd64.whl",
+            "2ef0db7849e476d3b2fc3c09b27bdd79bd7ea8ce58cd9c86553d64ea40844ba0",
+        ),
+        (
+            "nvidia_cuda_runtime-13.0.96-py3-none-win_amd64.whl",
+            "f79298c8a098cec150a597c8eba58ecdab96e3bdc4b9bc4f9983635031740492",
+        ),
+        (
+            "nvidia_cuda_cccl-13.0.85-py3-none-win_amd64.whl",
+            "e160c6f031687b913fbe6e82e43f1788c3dd2a2a6378d3a8b15a31934b3ab285",
+        ),
+    ),
+}
 DRIVER_FLOORS = {13: "580", 12: "525"}
 PREFIX = "nvidia/cu13"
 # What each payload's `crt/host_config.h` says: a host compiler is refused before anything is fetched for it.
 BOUNDS: Mapping[str, Bound] = {"13.0": Bound(gcc_highest=15, clang_below=21, clang_above="3.2")}
-_CLANG = re.compile(r"(?:.*/)?clang(?:\+\+)?(?:-\d+)?")
+_CLANG = re.compile(r"(?:.*/)?clang(?:\+\+)?(?:-\d+)?(?:\.exe)?")
 _BRINGS = {
     "cicc": "nvidia-nvvm",
     "libdevice.10.bc": "nvidia-nvvm",
@@ -86,6 +112,7 @@ class Toolkit:
         version: Its full version, ``13.0.88``.
         why: Where it came from.
         digest: Of the payload; empty for one that the project names.
+        host: The host that the build is for.
     """
 
     root: Path
@@ -93,6 +120,7 @@ class Toolkit:
     version: str
     why: str
     digest: str = ""
+    host: str = LINUX
 
     @property
     def release(self) -> tuple[int, int]:
@@ -103,10 +131,21 @@ class Toolkit:
     @property
     def libraries(self) -> Path:
         """The folder of the runtime libraries; wheels have ``lib``, installers ``lib64``."""
+        if self.host == WINDOWS:
+            return self.root / "lib/x64"
         for name in ("lib64", "lib", "targets/x86_64-linux/lib"):
             if (self.root / name / "libcudart_static.a").is_file():
                 return self.root / name
         return self.root / "lib"
+
+    @property
+    def static_runtime(self) -> tuple[str, ...]:
+        """What a link takes so that the runtime is linked in."""
+        return ("-lcudart_static", *(() if self.host == WINDOWS else ("-lrt", "-lpthread", "-ldl")))
+
+    def program(self, name: str) -> Path:
+        """Return where a program of the toolkit lies."""
+        return self.root / "bin" / program_name(name, self.host)
 
     @property
     def host_config(self) -> Path:
@@ -128,9 +167,18 @@ def needed_payload(request: LaneRequest) -> Payload | None:
     pin = text_option("cuda", request, "version")
     if pin is not None and pin not in PAYLOADS:
         raise LaneError(_bad_pin(pin))
-    payload = PAYLOADS[pin or PINNED]
+    payload = for_host(pin or PINNED, request.host)
     check_request(request, (pin or PINNED), f"the payload `{payload.name}`")
     return payload
+
+
+def for_host(release: str, host: str) -> Payload:
+    """Return the payload of a release as it is published for a host."""
+    payload = PAYLOADS[release]
+    if host != WINDOWS:
+        return payload
+    programs = tuple(program_name(name, host) for name in payload.programs)
+    return replace(payload, hashes=_WINDOWS[release], programs=programs)
 
 
 def is_clang(name: str) -> bool:
@@ -197,7 +245,7 @@ def locate(request: LaneRequest) -> Toolkit:
     named = _named_toolkit(request)
     payload = None if named else needed_payload(request)
     if payload is not None:
-        toolkit = _of_payload(request.tools[payload.name])
+        toolkit = _of_payload(request.tools[payload.name], request.host)
     else:
         assert named is not None
         toolkit = _named(named, request.environment)
@@ -210,13 +258,13 @@ def locate(request: LaneRequest) -> Toolkit:
     return toolkit
 
 
-def _of_payload(root: PayloadRoot) -> Toolkit:
+def _of_payload(root: PayloadRoot, host: str) -> Toolkit:
     prefix = root.root / PREFIX
-    nvcc = prefix / "bin/nvcc"
+    nvcc = prefix / program_name("bin/nvcc", host)
     version = _version(nvcc, root.environment)
     if version is None:
         raise LaneError(missing_stage(str(nvcc), "nvcc", str(prefix)))
-    return Toolkit(root=prefix, nvcc=nvcc, version=version, why=root.why, digest=root.digest)
+    return Toolkit(root=prefix, nvcc=nvcc, version=version, why=root.why, digest=root.digest, host=host)
 
 
 def _named(named: str, environment: Mapping[str, str]) -> Toolkit:

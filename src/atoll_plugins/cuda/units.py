@@ -8,15 +8,12 @@ from atoll.errors import LaneError
 from atoll.plugin import LaneRequest, Unit
 from atoll_plugins.cuda.probe import devices_present
 from atoll_plugins.cuda.rules import CudaRules
-from atoll_plugins.formats.hosts import LINUX, MACOS, WINDOWS
+from atoll_plugins.formats.hosts import LINUX, WINDOWS
 from atoll_plugins.formats.lane_refusals import check_host
 
-# Why the lane compiles on Linux alone.
-_FACTS = {
-    MACOS: "NVIDIA has published no toolkit for macOS since CUDA 10.2",
-    WINDOWS: "the toolkit's wheels are pinned for Linux, and no host compiler is driven on Windows",
-}
-_ELSEWHERE = "build on Linux, or leave `cuda` out of the set"
+_NO_TOOLKIT = "NVIDIA has published no toolkit for macOS since CUDA 10.2"
+_ELSEWHERE = "build on Linux or Windows, or leave `cuda` out of the set"
+_CLANG_ALONE = "on Windows nvcc drives Microsoft's compiler alone, to which no plan of Atoll speaks"
 
 
 def archs_of(unit: Unit) -> tuple[str, ...]:
@@ -38,7 +35,7 @@ def check_entries(request: LaneRequest) -> None:
     Raises:
         LaneError: With each of them once, or for the host alone.
     """
-    check_host("cuda", request, (LINUX,), _FACTS.get(request.host, ""), _ELSEWHERE)
+    check_host("cuda", request, (LINUX, WINDOWS), _NO_TOOLKIT, _ELSEWHERE)
     faults: dict[Diagnostic, None] = {}
     for unit in request.units:
         entry = unit.entry
@@ -54,6 +51,28 @@ def check_entries(request: LaneRequest) -> None:
             faults[Diagnostic(code="ATL0508", message=reason, notes=(note,), hint=hint)] = None
     if faults:
         raise LaneError(*faults)
+
+
+def refuse_nvcc(request: LaneRequest, what: str) -> None:
+    """Refuse on Windows what only nvcc compiles.
+
+    Args:
+        request: Where the host stands.
+        what: What asks for nvcc.
+
+    Raises:
+        LaneError: With the fact that decides it.
+    """
+    if request.host != WINDOWS:
+        return
+    raise LaneError(
+        Diagnostic(
+            code="ATL0513",
+            message="the lane `cuda` compiles with clang alone on windows",
+            notes=(f"what asks for nvcc: {what}", f"what decides it: {_CLANG_ALONE}"),
+            hint='install clang, name it with `[lane.cuda] compiler = "clang++"`, or build on Linux',
+        )
+    )
 
 
 def _foreign(unit: Unit) -> Diagnostic:

@@ -17,11 +17,12 @@ from atoll.plugin import LaneRequest, Unit
 from atoll.plugin.tools import find_program
 from atoll.store import PayloadRoot
 from atoll.testing.lanes import LANE_CHECKS, LaneCheck, TracingEnvironment, run_plan
+from atoll_plugins.cuda import clang
 from atoll_plugins.cuda.hostbound import Bound, choose_host, read_bound
 from atoll_plugins.cuda.lane import CudaLane
 from atoll_plugins.cuda.nvcc import code_flags
 from atoll_plugins.cuda.probe import CudaProbe
-from atoll_plugins.cuda.toolkit import BOUNDS, PAYLOADS, PINNED, dry_run, read_dry_run
+from atoll_plugins.cuda.toolkit import BOUNDS, PAYLOADS, PINNED, dry_run, for_host, read_dry_run
 from atoll_plugins.formats.host_compilers import Compiler, choose
 from unit.plugins.lane_project import ENVIRONMENT, program, request, write
 
@@ -353,3 +354,61 @@ def test_a_shared_runtime_is_found_where_the_plan_says(
     assert found["libcudart.so.13"] == f"{folder.path}/libcudart.so.13"
     # Without it the loader finds none, or one that stands on this machine.
     assert loaded(linked(shared))["libcudart.so.13"] != found["libcudart.so.13"]
+
+
+def of_windows(root: Path, **options: object) -> LaneRequest:
+    """Return a request of Windows whose toolkit and clang are scripts, the second one passing its probe."""
+    release = "echo 'Cuda compilation tools, release 13.0, V13.0.88'"
+    kit = root / "store/nvidia/cu13"
+    for name in ("nvcc", "ptxas", "fatbinary"):
+        program(kit / "bin", f"{name}.exe", release)
+    write(kit, {"lib/x64/cudart_static.lib": "", "lib/x64/cudart.lib": ""})
+    macros = "".join(f"echo '#define __clang{name}__ 22'\n" for name in ("", "_major"))
+    magic = "printf '\\120\\355\\125\\272' > probe.o"
+    program(root / "bin", "clang++.exe", f'case "$*" in -dM*) {macros} ;; *"-c probe.cu"*) {magic} ;; esac')
+    made = wanted(root, Unit(path="k/a b.cu", target="demo", entry=ENTRY, hidden=True), **options)
+    payload = for_host(PINNED, "windows")
+    stored = PayloadRoot(payload=payload, root=root / "store", digest="0", why="it was fetched")
+    environment = {"PATH": f"{root}/bin", "ATOLL_CACHE": str(root / "cache")}
+    return replace(made, host="windows", tools={payload.name: stored}, environment=environment)
+
+
+def test_windows_is_planned_by_clang_alone(tmp_path: Path) -> None:
+    asked = of_windows(tmp_path)
+    assert CudaLane().payloads(asked) == (for_host(PINNED, "windows"),)
+    plan = CudaLane().plan(asked)
+    here = str(Path(clang.__file__).parent)
+    said = " ".join(plan.actions[0].argv).replace(str(tmp_path), "ROOT").replace(here, "CUDA")
+    assert said.replace(".atoll/build/test/cuda/demo", "OUT") == (
+        "ROOT/bin/clang++.exe -x cuda --cuda-path=ROOT/store/nvidia/cu13 -Wno-unknown-cuda-version"
+        " -idirafter CUDA/stub --cuda-gpu-arch=sm_80 --cuda-gpu-arch=sm_90 --no-cuda-include-ptx=all"
+        " --cuda-include-ptx=sm_90 -std=c++20 -O2 -DNDEBUG -fvisibility=hidden -ICUDA/include"
+        " -MD -MF OUT/k/a b.cu.d -c k/a b.cu -o OUT/k/a b.cu.o"
+    )
+    assert plan.link_args == (f"-L{tmp_path}/store/nvidia/cu13/lib/x64", "-lcudart_static")
+    assert plan.runtime == ()
+
+
+def test_a_shared_runtime_of_windows_lies_beside_the_programs(tmp_path: Path) -> None:
+    plan = CudaLane().plan(of_windows(tmp_path, runtime="shared"))
+    assert plan.link_args == (f"-L{tmp_path}/store/nvidia/cu13/lib/x64", "-lcudart")
+    assert [(folder.inside, folder.requirement) for folder in plan.runtime] == [
+        ("nvidia/cu13/bin/x86_64", "nvidia-cuda-runtime>=13.0,<14")
+    ]
+
+
+def test_a_clang_of_windows_that_fails_its_probe_is_refused_for_there_is_no_other(tmp_path: Path) -> None:
+    asked = of_windows(tmp_path)
+    (tmp_path / "store/nvidia/cu13/bin/ptxas.exe").unlink()
+    with pytest.raises(LaneError, match="compiles no CUDA here: the toolkit lacks `ptxas`"):
+        CudaLane().plan(asked)
+
+
+def test_the_wheels_of_windows_are_the_same_versions() -> None:
+    for release, payload in PAYLOADS.items():
+        other = for_host(release, "windows")
+        assert other.requirements == payload.requirements
+        assert [name.split("-py3")[0] for name, _ in other.hashes] == [
+            name.split("-py3")[0] for name, _ in payload.hashes
+        ]
+        assert all(name.endswith("win_amd64.whl") for name, _ in other.hashes)
