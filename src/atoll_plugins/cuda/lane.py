@@ -139,5 +139,9 @@ def _named_host(request: LaneRequest) -> str | None:
 
 
 def _floors(toolkit: Toolkit) -> tuple[Fact, ...]:
-    driver = DRIVER_FLOORS.get(toolkit.release[0])
-    return (Fact(name="cuda.driver", relation=">=", value=driver),) if driver else ()
+    """Return what the runtime needs, as either fact of the probe states it."""
+    major = toolkit.release[0]
+    driver = DRIVER_FLOORS.get(major)
+    stated = (Fact(name="cuda.driver", relation=">=", value=driver),) if driver else ()
+    # A driver serves every runtime of the majors that it knows.
+    return (*stated, Fact(name="cuda.runtime", relation=">=", value=f"{major}.0"))

@@ -132,7 +132,10 @@ def test_its_depfile_names_a_source_with_a_space_and_the_headers(stocked: LaneRe
 
 
 def test_it_states_the_driver_that_the_runtime_needs(stocked: LaneRequest) -> None:
-    assert [str(floor) for floor in CudaLane().plan(stocked).floors] == ["cuda.driver >= 580"]
+    assert [str(floor) for floor in CudaLane().plan(stocked).floors] == [
+        "cuda.driver >= 580",
+        "cuda.runtime >= 13.0",
+    ]
 
 
 def test_every_stage_is_resolved_and_is_an_input(stocked: LaneRequest) -> None:

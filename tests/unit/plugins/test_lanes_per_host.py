@@ -24,14 +24,18 @@ GLSLC = 'case "$1" in --version) echo "shaderc v2023.2" ;; --help) echo "vulkan1
 CLANG = 'echo "clang version 19.1.7"'
 PLANS = {
     "spirv": (
-        "ROOT/bin/glslc --target-env=vulkan1.2 -MD -MF OUT/s/k.comp.spv.d -I inc -DA=1"
-        " -o OUT/s/k.comp.spv s/k.comp",
+        (
+            "ROOT/bin/glslc --target-env=vulkan1.2 -MD -MF OUT/s/k.comp.spv.d -I inc -DA=1"
+            " -o OUT/s/k.comp.spv s/k.comp"
+        ),
     ),
     "opencl": (
         "PYTHON -I -S OPENCL/inline.py s/k.cl OUT/s/k.cl OUT/s/k.cl.d -Iinc -IOPENCL/include -DA=1",
-        "ROOT/bin/clang -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -target spir64-unknown-unknown -O0"
-        " -Iinc -IOPENCL/include -DA=1 -MD -MF OUT/s/k.cl.checked.bc.d -emit-llvm -c s/k.cl"
-        " -o OUT/s/k.cl.checked.bc",
+        (
+            "ROOT/bin/clang -x cl -cl-std=CL1.2 -Xclang -finclude-default-header"
+            " -target spir64-unknown-unknown -O0 -Iinc -IOPENCL/include -DA=1"
+            " -MD -MF OUT/s/k.cl.checked.bc.d -emit-llvm -c s/k.cl -o OUT/s/k.cl.checked.bc"
+        ),
     ),
 }
 
