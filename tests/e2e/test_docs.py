@@ -26,6 +26,7 @@ ELSEWHERE = {
     "./dev test": "this is it",
 }
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES += sorted(EXAMPLES.rglob("README.md"))
 
 
 @dataclass(frozen=True)

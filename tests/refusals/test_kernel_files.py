@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from atoll.diagnostics import Diagnostic
-from atoll.errors import LaneError
+from atoll.errors import AtollError, LaneError
+from atoll.kernels import files
 from atoll.plugin import LaneRequest, Unit
 from atoll_plugins.python.lane import PythonLane
 from unit.plugins.lane_project import ENVIRONMENT, request, write
@@ -163,6 +164,26 @@ def scale(x: view[T]):
     assert found.message == "the generic kernel `scale` lists no instance"
     assert found.notes == ("it leaves open: T",)
     assert len(PythonLane().plan(project(tmp_path, {"a.py": text + "scale.instance(T=f64)\n"})).sources) == 1
+
+
+def test_a_kernel_is_shown_beside_a_generic_one_that_lists_no_instance(tmp_path: Path) -> None:
+    text = """
+import atoll
+from atoll import f32, kernel, view
+
+@kernel
+def many(x: view[f32], n: atoll.const[int]):
+    x[n] = 0.0
+
+@kernel
+def one(x: view[f32]):
+    x[0] = 1.0
+"""
+    (tmp_path / "a.py").write_text(text)
+    assert [kernel.__name__ for kernel in files.select(f"{tmp_path / 'a.py'}:one")] == ["one"]
+    for asked in ("", ":many"):
+        with pytest.raises(AtollError, match="the generic kernel `many` lists no instance"):
+            files.select(f"{tmp_path / 'a.py'}{asked}")
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,11 @@ def _failed(path: str, error: BaseException) -> Diagnostic:
     )
 
 
-def kernels_of(module: ModuleType, path: str) -> list[KernelFunction]:
+def kernels_of(module: ModuleType, path: str, name: str = "") -> list[KernelFunction]:
     """Return the kernels that a module defines, in the order of the file.
+
+    Args:
+        name: The one that is asked for: then another one that is generic need not list its instances.
 
     Raises:
         CompileError: Where it has none, or two of one name.
@@ -90,7 +93,7 @@ def kernels_of(module: ModuleType, path: str) -> list[KernelFunction]:
         id(value): value
         for held in vars(module).values()
         if isinstance(held, KernelFunction) and held.__module__ == module.__name__
-        for value in _instances(held, path)
+        for value in _instances(held, path, name)
     }
     ordered = sorted(found.values(), key=_line)
     if not ordered:
@@ -111,7 +114,7 @@ def kernels_of(module: ModuleType, path: str) -> list[KernelFunction]:
     return ordered
 
 
-def _instances(kernel: KernelFunction, path: str) -> list[KernelFunction]:
+def _instances(kernel: KernelFunction, path: str, name: str) -> list[KernelFunction]:
     """Return what a kernel exports: itself, or of a generic one the instances that its file lists.
 
     Raises:
@@ -121,6 +124,8 @@ def _instances(kernel: KernelFunction, path: str) -> list[KernelFunction]:
         return [kernel]
     if kernel.instances:
         return list(kernel.instances.values())
+    if name and name != kernel.__name__:
+        return []
     raise CompileError(
         Diagnostic(
             code="ATL0745",
@@ -159,7 +164,7 @@ def select(text: str) -> list[KernelFunction]:
     if not colon or Path(text).is_file():
         path, name = text, ""
     place = Path(path)
-    found = kernels_of(load(place.name, str(place.parent.resolve())), path)
+    found = kernels_of(load(place.name, str(place.parent.resolve())), path, name)
     if not name:
         return found
     chosen = [kernel for kernel in found if kernel.__name__ == name]

@@ -131,15 +131,19 @@ def _land(found: Sequence[Region]) -> None:
 
 
 class Launch:
-    """A kernel with a domain and a device; calling it launches."""
+    """A kernel with a domain and a device; calling it launches.
 
-    __slots__ = ("_prepared", "device", "kernel", "shape", "waits")
+    One that names its device keeps what it opened: else every launch would open it, compile, and close it.
+    """
+
+    __slots__ = ("_opened", "_prepared", "device", "kernel", "shape", "waits")
 
     def __init__(
         self, kernel: KernelFunction, shape: Shape, device: object = None, waits: bool = True
     ) -> None:
         self.kernel, self.shape, self.device, self.waits = kernel, shape, device, waits
         self._prepared: Prepared | None = None
+        self._opened: DriverDevice | None = None
 
     def __call__(self, *arguments: Any, **named: Any) -> Done:
         """Check the arguments, launch, and (unless `wait=False`) wait and copy results back.
@@ -167,7 +171,7 @@ class Launch:
     def _first(self, arguments: tuple[Any, ...]) -> Done:
         """Launch with everything asked anew, and prepare the next one where that can be."""
         compiled = self.kernel.compiled()
-        device = open_device(self.device)
+        device = self._opened = open_device(self.device)
         if getattr(device, "graph", None) is not None:
             raise _not_recorded(compiled.kernel.name)
         checked = check(compiled.kernel, spread(compiled.params, arguments), device)

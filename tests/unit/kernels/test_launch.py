@@ -431,3 +431,21 @@ def test_an_array_with_a_mask_is_refused() -> None:
             caught.value.diagnostics[0].notes[-1]
             == "the argument is an array with a mask, which no kernel sees"
         )
+
+
+@pytest.mark.parametrize("backend", ["vulkan", "opencl"])
+def test_launches_by_name_open_their_device_and_compile_once(backend: str) -> None:
+    from atoll.runtime import open as open_device
+
+    with device(backend) as opened:
+        name = f"{opened.info.driver}:{opened.info.index}"
+    found = kernel_from(SAXPY)
+    x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    for factor in (1, 2):
+        found.over(64, device=name)(factor, x, x, out)
+        gc.collect()
+    kept = open_device(name)
+    assert [item[0]() for item in found.loaded.values()] == [kept]
+    assert len(kept._loaded) == 1
+    assert kept._users == 3
+    assert out.tolist() == (3 * x).tolist()
