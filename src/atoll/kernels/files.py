@@ -84,6 +84,8 @@ def kernels_of(module: ModuleType, path: str, name: str = "") -> list[KernelFunc
     """Return the kernels that a module defines, in the order of the file.
 
     Args:
+        module: What was loaded.
+        path: How the file is named in refusals.
         name: The one that is asked for: then another one that is generic need not list its instances.
 
     Raises:
