@@ -63,7 +63,7 @@ def build(backend: str, folder: Path) -> Path:
 
 def _forwarder(result: str, name: str, parameters: str) -> str:
     folded = " ".join(parameters.split())
-    names = [_name(item) for item in re.split(r",(?![^()]*\))", folded)]
+    names = [_name(item) for item in re.split(r",(?![^()]*\))", folded) if item != "void"]
     call = f'((__typeof__(&{name}))real("{name}"))({", ".join(names)})'
     fail = f'  int code = 0, failed = fails("{name}", &code);\n'
     if result == "void":

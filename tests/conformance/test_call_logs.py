@@ -23,7 +23,8 @@ OPENED = {
     "opencl": "clCreateContext",
     "cuda": "cuDevicePrimaryCtxRetain",
 }
-OWN = {"vulkan": "vkCreateBuffer", "opencl": "clCreateBuffer", "cuda": "cuMemAlloc_v2"}
+# Of what there is one a buffer; CUDA's lie in a pool, and each is copied in.
+OWN = {"vulkan": "vkCreateBuffer", "opencl": "clCreateBuffer", "cuda": "cuMemcpyHtoD_v2"}
 # The launcher makes everything for one launch; the driver keeps memory in pools and frames in a ring. What
 # both do for a launch is to make its pipeline and to record its dispatch (docs/decisions/0251).
 SHARED = {
@@ -39,7 +40,15 @@ SHARED = {
         "vkCmdDispatch",
         "vkEndCommandBuffer",
         "vkQueueSubmit",
-    }
+    },
+    "cuda": {
+        "cuModuleLoadDataEx",
+        "cuModuleGetFunction",
+        "cuMemcpyHtoD_v2",
+        "cuLaunchKernel",
+        "cuStreamSynchronize",
+        "cuMemcpyDtoH_v2",
+    },
 }
 # Made current once a launch in C, once a call in Python (driver.py says so).
 APART = {"cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"}
@@ -137,7 +146,7 @@ def test_both_sides_make_the_same_calls(bench: Bench, monkeypatch: pytest.Monkey
     in_python = bench.python_log(2, monkeypatch)
     assert said.count(ANSWER) == 2, said
     assert after_opening(in_c, bench.backend) == after_opening(in_python, bench.backend)
-    assert len(after_opening(in_c, bench.backend)) > 15
+    assert len(after_opening(in_c, bench.backend)) > 12
 
 
 @pytest.mark.parametrize("bench", BACKENDS, indirect=True)
@@ -217,7 +226,7 @@ LISTING = {
 # After these the work may still run, or the fence says nothing any more: the device is given up.
 GIVES_UP = {"vkWaitForFences", "vkResetFences", "vkWaitSemaphores"}
 # A block that is refused is asked for at half the size; only when nothing fits is it an error.
-ASKED_AGAIN = {"vkAllocateMemory"}
+ASKED_AGAIN = {"vkAllocateMemory", "cuMemAlloc_v2"}
 
 
 @pytest.mark.parametrize("bench", BACKENDS, indirect=True)
@@ -231,7 +240,7 @@ def test_each_failing_call_in_python_is_named_and_leaves_nothing(
     monkeypatch.setenv("SHIM_LOG", str(log))
     for function in tried:
         log.unlink(missing_ok=True)
-        monkeypatch.setenv("SHIM_FAIL", f"{function}:1:{'2' if bench.backend == 'cuda' else '-2'}")
+        monkeypatch.setenv("SHIM_FAIL", f"{function}:1:{FAILED[bench.backend]}")
         opened: list[Device] = []
         if function in ASKED_AGAIN:
             open_and_launch(bench, opened)
@@ -249,6 +258,10 @@ def test_each_failing_call_in_python_is_named_and_leaves_nothing(
         opened_too = shim.OPENED.get(bench.backend, {})
         both = {**shim.PAIRS[bench.backend], **shim.KEPT[bench.backend], **opened_too}
         assert shim.unbalanced(made, both, function) == {}, function
+
+
+# No room, but in OpenCL, where the number of Vulkan's is a device that is gone.
+FAILED = {"vulkan": "-2", "opencl": "-30", "cuda": "2"}
 
 
 def open_and_launch(bench: Bench, opened: list[Device]) -> None:

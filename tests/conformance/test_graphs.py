@@ -97,8 +97,42 @@ def test_a_trace_has_the_calls_and_what_the_device_ran(device: Device, tmp_path:
     assert {"download"} <= {event["name"] for event in spans if tracks[event["pid"]] == "host"}
     assert all(event["dur"] >= 0 for event in spans)
     ran = [event for event in spans if tracks[event["pid"]] != "host"]
-    if device.recording is not None:
-        assert len(ran) == 10
-        assert all(first["ts"] <= second["ts"] for first, second in pairwise(ran))
-        low, high = min(event["ts"] for event in spans), max(event["ts"] + event["dur"] for event in spans)
-        assert high - low < 60e6
+    assert [event["name"] for event in ran] == ["add"] * 10
+    assert all(device.name in tracks[event["pid"]] for event in ran)
+    assert all(first["ts"] <= second["ts"] for first, second in pairwise(ran))
+    low, high = min(event["ts"] for event in spans), max(event["ts"] + event["dur"] for event in spans)
+    assert high - low < 60e6
+
+
+def test_a_trace_has_each_launch_of_a_graph_and_of_a_long_batch(device: Device, tmp_path: Path) -> None:
+    x, out = array(np.ones(64, np.float32), device=device), array(np.zeros(64, np.float32), device=device)
+    launch = add.over(64, device=device)
+    with atoll.capture(device) as graph:
+        for _ in range(5):
+            launch(x, out, out)
+    with atoll.trace(tmp_path / "run.json") as made:
+        graph.replay()
+        with device.batch():
+            for _ in range(300):
+                launch(x, out, out)
+        graph.replay()
+    assert out.numpy().tolist() == [310.0] * 64
+    assert sum(span.name == "add" for span in made.spans) == 310
+    graph.replay()
+    assert out.numpy().tolist() == [315.0] * 64
+
+
+def test_a_copy_of_an_array_is_made_on_its_device(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = array(np.arange(100, dtype=np.float32), device=device)
+    through_the_host: list[str] = []
+    monkeypatch.setattr(device, "download", lambda *_: through_the_host.append("download"))
+    monkeypatch.setattr(device, "upload", lambda *_: through_the_host.append("upload"))
+    made = array(x[10:50], device=device)
+    assert made.buffer is not x.buffer
+    monkeypatch.undo()
+    assert through_the_host == []
+    assert made.numpy().tolist() == list(range(10, 50))
+    assert array(x[::2], device=device).numpy().tolist() == list(range(0, 100, 2))
+    elsewhere = array(x, device="cpu")
+    assert elsewhere.device.info.driver == "cpu"
+    assert elsewhere.numpy().tolist() == list(range(100))

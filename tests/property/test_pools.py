@@ -48,17 +48,24 @@ def check(pool: Pool[int], memory: Memory, budget: Budget, live: list[Piece[int]
     assert found.pieces == len(live)
     assert found.reserved == sum(memory.alive.values()) == budget.taken
     assert budget.limit is None or budget.taken <= budget.limit
+    # What is held beside usual blocks is in use, at most an eighth of it wasted, or is spare.
+    own = {piece.memory: piece.size for piece in live if piece.block.own}
+    assert all(8 * (memory.alive[block] - size) <= memory.alive[block] for block, size in own.items())
+    assert sum(block.size for block in pool._blocks if block.own and not block.used) <= pool._keep_bytes
 
 
 @settings(max_examples=60)
 @given(
-    steps=STEPS, limit=st.sampled_from([None, 96 * KIB, 256 * KIB]), most=st.sampled_from([None, 200 * KIB])
+    steps=STEPS,
+    limit=st.sampled_from([None, 96 * KIB, 256 * KIB]),
+    most=st.sampled_from([None, 200 * KIB]),
+    keep=st.sampled_from([0, 64 * KIB, 1 << 30]),
 )
 def test_a_pool_keeps_its_promises(
-    steps: list[tuple[bool, int, int]], limit: int | None, most: int | None
+    steps: list[tuple[bool, int, int]], limit: int | None, most: int | None, keep: int
 ) -> None:
     memory, budget = Memory(most), Budget(limit)
-    pool: Pool[int] = Pool(memory.make, memory.drop, budget, block_bytes=BLOCK)
+    pool: Pool[int] = Pool(memory.make, memory.drop, budget, block_bytes=BLOCK, keep_bytes=keep)
     live: list[Piece[int]] = []
     asked: list[int] = []
     for takes, nbytes, which in steps:
@@ -93,6 +100,27 @@ def test_a_steady_state_asks_the_driver_for_nothing() -> None:
             pool.release(piece)
     assert memory.asked == 1
     pool.release(kept)
+
+
+def test_a_steady_state_of_large_buffers_asks_the_driver_for_nothing() -> None:
+    memory = Memory()
+    pool: Pool[int] = Pool(memory.make, memory.drop, Budget(), block_bytes=BLOCK, keep_bytes=256 * KIB)
+    for size in (100, 98, 100, 90, 100):
+        pieces = [pool.allocate(size * KIB) for _ in range(2)]
+        for piece in pieces:
+            pool.release(piece)
+    assert memory.asked == 2
+    pool.allocate(50 * KIB)
+    assert memory.asked == 3, "half of a block would have been wasted"
+
+
+def test_spare_blocks_give_way_to_what_is_asked_for() -> None:
+    memory, budget = Memory(), Budget(256 * KIB)
+    pool: Pool[int] = Pool(memory.make, memory.drop, budget, block_bytes=BLOCK, keep_bytes=256 * KIB)
+    for size in (100, 60):
+        pool.release(pool.allocate(size * KIB))
+    pool.allocate(256 * KIB)
+    assert list(memory.alive.values()) == [256 * KIB]
 
 
 @pytest.mark.parametrize("limit", [8 << 20, 32 << 20, 128 << 20])

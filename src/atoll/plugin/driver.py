@@ -147,6 +147,28 @@ class RecordingDevice(Protocol):
         ...
 
 
+class CopyingDevice(Protocol):
+    """What a :class:`DriverDevice` may have beside: copies that the host does not touch."""
+
+    def copy(
+        self, other: DriverDevice, source: int, start: int, target: int, offset: int, nbytes: int
+    ) -> bool:
+        """Copy from a buffer of `other`, which may be this device, in the order of launches on both.
+
+        Args:
+            other: Whose buffer is read.
+            source: Its handle there.
+            start: The first byte read.
+            target: The handle of the buffer here.
+            offset: The first byte written.
+            nbytes: How many.
+
+        Returns:
+            False where only the host can copy from that device; nothing was done then.
+        """
+        ...
+
+
 Size = tuple[int, int, int]
 
 
@@ -221,6 +243,9 @@ class AddressedDevice(Protocol):
     def settle(self, queue: int) -> None:
         """Block until all work of a queue is done; raise what it raised."""
         ...
+
+    # A device that hands released memory out again before its work is done has `expose(handle)` too: other
+    # libraries may use that buffer on queues of their own, so releasing it waits for everything.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -344,7 +344,7 @@ def array(value: Any, *, device: object = None) -> Array:
 
     opened = _opened(device)
     if isinstance(value, Array):
-        return _uploaded(value.numpy(), opened, value.element)
+        return _copied(value, opened) or _uploaded(value.numpy(), opened, value.element)
     lying = opened.array(value)
     if lying is not None:
         return _borrowed(lying, opened)
@@ -359,6 +359,18 @@ def array(value: Any, *, device: object = None) -> Array:
     if not element or not given.dtype.isnative:
         raise _shape("an array has elements of a type that no kernel takes", given.shape, given.dtype)
     return _uploaded(given.view(np.uint16) if element == "bf16" else given, opened, element)
+
+
+def _copied(value: Array, device: Device) -> Array | None:
+    """Return a copy that the host does not touch, or None where its driver cannot make one."""
+    if not value.is_contiguous or not value.buffer.handle:
+        return None
+    made = empty(value.shape, value.element, device=device)
+    source, start = value.buffer.handle, value.offset * value.itemsize
+    if not device.copy(value.device, source, start, made.buffer.handle, 0, value.nbytes):
+        return None
+    made.buffer.written()
+    return made
 
 
 def _uploaded(given: np.ndarray[Any, Any], device: Device, element: str) -> Array:

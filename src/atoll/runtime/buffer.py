@@ -68,6 +68,8 @@ class Buffer:
 
     def share(self) -> None:
         """Say that another library may write it from now on."""
+        if not self._shared and self.handle:
+            self.device.expose(self.handle)
         self._shared = True
 
     def upload(self, data: memoryview, offset: int = 0) -> None:

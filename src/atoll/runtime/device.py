@@ -159,7 +159,7 @@ class Device:
     def bind(self, executable: Executable, group: Size) -> Bound:
         """Return code ready to be launched on addresses, where :attr:`memory` says that it can be."""
         bound: Bound = self._device.bind(executable, group)  # type: ignore[attr-defined]
-        return bound if self.graph is None else self.graph.bound(bound)
+        return bound if self.graph is None else self.graph.bound(bound, recorded=self.recording is not None)
 
     @contextmanager
     def batch(self) -> Iterator[None]:
@@ -173,9 +173,20 @@ class Device:
         finally:
             self.recording.let_go()
 
+    def copy(self, other: Device, source: int, start: int, target: int, offset: int, nbytes: int) -> bool:
+        """Copy from a buffer of a device, which may be this one; False where only the host can do that."""
+        copies = getattr(self._device, "copy", None)
+        return copies is not None and bool(copies(other._device, source, start, target, offset, nbytes))
+
     def address(self, handle: int) -> int:
         """Return where a buffer lies, where :attr:`memory` says that it has an address."""
         return int(self._device.address(handle))  # type: ignore[attr-defined]
+
+    def expose(self, handle: int) -> None:
+        """Say that other libraries may use a buffer, on queues of their own."""
+        exposed = getattr(self._device, "expose", None)
+        if exposed is not None:
+            exposed(handle)
 
     def array(self, value: object) -> DeviceArray | None:
         """Return an array that lies in the device's own memory, or None where `value` is none."""

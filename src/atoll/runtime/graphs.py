@@ -60,10 +60,19 @@ class Graph:
         if call is not None:
             self._calls.append(call)
 
-    def bound(self, bound: Bound) -> Bound:
-        """Return what records a launch on addresses instead of queueing it."""
+    def bound(self, bound: Bound, *, recorded: bool) -> Bound:
+        """Return what records a launch on addresses instead of queueing it.
+
+        Args:
+            bound: Queues it, or records it where the driver records.
+            recorded: Whether it does.
+        """
 
         def record(groups: Size, addresses: Any, block: bytes, queue: int) -> None:
+            if recorded:
+                bound(groups, addresses, block, queue)
+                self.add(None)
+                return
             kept = tuple(addresses)
             self.add(lambda: bound(groups, kept, block, queue))
 

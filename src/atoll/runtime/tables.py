@@ -86,12 +86,23 @@ class Fault:
         return self.seen == self.turn or (self.stays and self.seen > self.turn)
 
 
-def faulty(table: Table, fault: Fault) -> Table:
-    """Return a table in which a function fails as `fault` says; it may be changed at any time."""
+def faulty(
+    table: Table, fault: Fault, fail: Callable[[str, int, tuple[Any, ...]], Any] | None = None
+) -> Table:
+    """Return a table in which a function fails as `fault` says; it may be changed at any time.
+
+    Args:
+        table: What is called otherwise.
+        fault: Which call fails.
+        fail: Takes a function's name, the result, and its arguments, and returns what the function returns;
+            the result itself where it is None.
+    """
 
     def around(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
-            return fault.result if fault.fails(name) else function(*arguments)
+            if not fault.fails(name):
+                return function(*arguments)
+            return fault.result if fail is None else fail(name, fault.result, arguments)
 
         return call
 

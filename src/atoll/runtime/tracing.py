@@ -59,8 +59,10 @@ class Trace:
             self.spans.append(Span("host", name, start, time.perf_counter_ns(), thread=thread))
 
     def device(self, track: str, name: str, start: int, end: int, submitted: int) -> None:
-        """Note what ran on a device, in nanoseconds of its own clock."""
-        self.spans.append(Span(track, name, start, end, submitted))
+        """Note what ran on a device, in nanoseconds of its own clock; a kernel by its author's name."""
+        from atoll.ir import base_name
+
+        self.spans.append(Span(track, base_name(name), start, end, submitted))
 
     def offsets(self) -> dict[str, int]:
         """Return how far each track's clock is behind the host's."""

@@ -338,11 +338,14 @@ def recorded_launches_run_when_submitted(case: DriverCase) -> None:
         recording.capture()
         for _ in range(7):
             device.launch(code, (1, 1, 1), GROUP, (*bound, *case.block(1.0, 64)))
+        device.release(x)
+        noise = [device.allocate(256) for _ in range(4)]
         graph = recording.captured()
+        for handle in noise:
+            device.upload(handle, memoryview(array("f", [1000.0] * 64)).cast("B"))
         out = array("f", bytes(256))
         device.download(total, memoryview(out).cast("B"))
         assert list(out) == [0.0] * 64, "a launch ran while it was recorded"
-        device.release(x)
         for _ in range(3):
             graph.submit()
         device.launch(
@@ -372,6 +375,48 @@ def held_launches_run_in_order(case: DriverCase) -> None:
         out = array("f", bytes(256))
         device.download(total, memoryview(out).cast("B"))
         assert list(out) == [200.0] * 64, f"{list(out)}"
+
+
+def copies_on_a_device_are_in_the_order_of_launches(case: DriverCase) -> None:
+    """Where a device copies: parts of buffers, behind earlier launches and before later ones."""
+    with case.opened() as device:
+        if not hasattr(device, "copy"):
+            return
+        copying: Any = device
+        code = device.load(case.code)
+        x, total, kept = (device.allocate(256) for _ in range(3))
+        for handle, value in ((x, 1.0), (total, 0.0), (kept, -1.0)):
+            device.upload(handle, memoryview(array("f", [value] * 64)).cast("B"))
+        bound = (BufferArgument(x, "read"), BufferArgument(total, "read"), BufferArgument(total, "write"))
+        for turn in range(8):
+            device.launch(code, (1, 1, 1), GROUP, (*bound, *case.block(1.0, 64)))
+            assert copying.copy(device, total, 32 * turn, kept, 32 * turn, 16), "it does not copy to itself"
+        out = array("f", bytes(256))
+        device.download(kept, memoryview(out).cast("B"))
+        expected = [turn + 1.0 if item < 4 else -1.0 for turn in range(8) for item in range(8)]
+        assert list(out) == expected, f"{list(out)}"
+        for source, start, offset in ((x, 250, 0), (x, 0, 250), (987654, 0, 0)):
+            try:
+                copying.copy(device, source, start, kept, offset, 16)
+            except DeviceError:
+                continue
+            raise AssertionError(f"a copy of buffer {source} from {start} to {offset} was let through")
+
+
+def another_opened_device_gives_its_bytes(case: DriverCase) -> None:
+    """Where a device copies: from another one, or it says that only the host can."""
+    with case.opened() as device, case.opened() as other:
+        if not hasattr(device, "copy"):
+            return
+        copying: Any = device
+        source, target = other.allocate(64), device.allocate(64)
+        other.upload(source, memoryview(bytes(range(64))))
+        device.upload(target, memoryview(bytes(64)))
+        out = bytearray(64)
+        copied = copying.copy(other, source, 3, target, 5, 20)
+        device.download(target, memoryview(out))
+        wanted = bytes(5) + bytes(range(3, 23)) + bytes(39) if copied else bytes(64)
+        assert out == wanted, f"{bytes(out)!r}, copied: {copied}"
 
 
 def an_allocation_beyond_reason_is_refused(case: DriverCase) -> None:
@@ -421,6 +466,8 @@ DRIVER_CHECKS: tuple[DriverCheck, ...] = (
     two_opens_are_independent,
     recorded_launches_run_when_submitted,
     held_launches_run_in_order,
+    copies_on_a_device_are_in_the_order_of_launches,
+    another_opened_device_gives_its_bytes,
     an_allocation_beyond_reason_is_refused,
     a_closed_device_refuses,
 )
@@ -435,6 +482,8 @@ _COMPUTING = {
     two_opens_are_independent,
     recorded_launches_run_when_submitted,
     held_launches_run_in_order,
+    copies_on_a_device_are_in_the_order_of_launches,
+    another_opened_device_gives_its_bytes,
 }
 
 

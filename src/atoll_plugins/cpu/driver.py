@@ -11,9 +11,9 @@ import ctypes
 import os
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -35,7 +35,7 @@ from atoll.plugin import (
     Target,
 )
 from atoll.plugin.tools import free_memory, processors
-from atoll.runtime import faults, launcher_source
+from atoll.runtime import faults, launcher_source, tracing
 from atoll.runtime.handles import room
 from atoll.runtime.pack import pack_scalars
 from atoll.runtime.raw import interface
@@ -91,7 +91,8 @@ class ThreadedDevice(HostMemory):
             packed.view[: len(block)] = block
             grid, local = (ctypes.c_uint32 * 3)(*groups), (ctypes.c_uint32 * 3)(*group)
             call = (ctypes.addressof(pointers), packed.address, grid, local)
-            self.share(executable.function, call, 0, groups[0] * groups[1] * groups[2])
+            with self.timed(executable.entry):
+                self.share(executable.function, call, 0, groups[0] * groups[1] * groups[2])
 
     def bind(self, executable: Executable, group: Size) -> Bound:
         """Return a kernel ready to be launched on addresses of this process."""
@@ -113,6 +114,14 @@ class ThreadedDevice(HostMemory):
     def settle(self, queue: int) -> None:
         """Return at once: a launch runs to its end."""
         self._using()
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Note a launch in the trace that is being made, if one is."""
+        trace, start = tracing.active(), time.perf_counter_ns()
+        yield
+        if trace is not None:
+            trace.device(f"{self.info} {self.info.name}", name, start, time.perf_counter_ns(), start)
 
     def check_usable(self) -> None:
         """Refuse to run anything once it is closed, or in another process."""
@@ -150,6 +159,13 @@ class BoundKernel:
 
     def launch(self, groups: Size, addresses: Sequence[int], block: bytes, queue: int) -> None:
         """Run one launch to its end; `queue` is 0."""
+        if tracing.active() is None:
+            self._run(groups, addresses, block)
+            return
+        with self._device.timed(self._keeps.entry):
+            self._run(groups, addresses, block)
+
+    def _run(self, groups: Size, addresses: Sequence[int], block: bytes) -> None:
         ffi = self._ffi
         self._device.check_usable()
         total = groups[0] * groups[1] * groups[2]
@@ -292,7 +308,7 @@ def _describe(name: str, made_by: str) -> DeviceInfo:
 
 
 def stack_room() -> int:
-    """Return how much of a thread's stack a group may take: half, so that what the thread is doing has room."""
+    """Return how much of a thread's stack a group may take: half, so what the thread is doing has room."""
     import resource
 
     size, _ = resource.getrlimit(resource.RLIMIT_STACK)

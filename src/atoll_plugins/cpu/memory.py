@@ -40,8 +40,8 @@ class HostMemory:
         with self._using():
             size = room(nbytes)
             if size > self.info.limits["buffer_bytes"]:
-                limit = f"{self.info.limits['buffer_bytes']} bytes of free memory"
-                raise faults.outside(self.info.name, f"a buffer of {nbytes} bytes", limit)
+                limit = f"{self.info.limits['buffer_bytes']} bytes of memory were free"
+                raise faults.out_of_memory(self.info.name, nbytes, limit)
             return self._buffers.add(Memory(size), size)
 
     def release(self, handle: int) -> None:
@@ -62,6 +62,17 @@ class HostMemory:
             memory = self._buffers.inside(handle, offset, out.nbytes)
             if out.nbytes:
                 out.cast("B")[:] = memory.view[offset : offset + out.nbytes]
+
+    def copy(self, other: object, source: int, start: int, target: int, offset: int, nbytes: int) -> bool:
+        """Copy between two buffers of this process."""
+        if not isinstance(other, HostMemory):
+            return False
+        with other._using():
+            read = other._buffers.inside(source, start, nbytes)
+        with self._using():
+            written = self._buffers.inside(target, offset, nbytes)
+            written.view[offset : offset + nbytes] = read.view[start : start + nbytes]
+        return True
 
     def wait(self) -> None:
         """Return at once: a launch runs to its end."""

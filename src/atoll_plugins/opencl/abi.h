@@ -12,6 +12,7 @@ typedef cl_uint cl_platform_info;
 typedef cl_uint cl_device_info;
 typedef cl_uint cl_program_build_info;
 typedef cl_uint cl_kernel_work_group_info;
+typedef cl_uint cl_profiling_info;
 typedef intptr_t cl_context_properties;
 typedef cl_bitfield cl_command_queue_properties;
 typedef cl_bitfield cl_mem_flags;
@@ -27,6 +28,9 @@ typedef struct _cl_event *cl_event;
 #define CL_SUCCESS 0
 #define CL_DEVICE_NOT_FOUND -1
 #define CL_TRUE 1
+#define CL_QUEUE_PROFILING_ENABLE 2
+#define CL_PROFILING_COMMAND_START 0x1282
+#define CL_PROFILING_COMMAND_END 0x1283
 #define CL_DEVICE_TYPE_CPU 2
 #define CL_DEVICE_TYPE_ALL 0xFFFFFFFF
 #define CL_DEVICE_TYPE 0x1000
@@ -85,3 +89,11 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue command_queue, cl_kernel kernel, 
                               const size_t *local_work_size, cl_uint num_events_in_wait_list,
                               const cl_event *event_wait_list, cl_event *event);
 cl_int clFinish(cl_command_queue command_queue);
+/* From here on the driver alone. */
+cl_int clEnqueueCopyBuffer(cl_command_queue command_queue, cl_mem src_buffer, cl_mem dst_buffer, size_t src_offset,
+                           size_t dst_offset, size_t size, cl_uint num_events_in_wait_list,
+                           const cl_event *event_wait_list, cl_event *event);
+cl_int clWaitForEvents(cl_uint num_events, const cl_event *event_list);
+cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info param_name, size_t param_value_size,
+                               void *param_value, size_t *param_value_size_ret);
+cl_int clReleaseEvent(cl_event event);

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,10 +25,11 @@ from atoll.plugin import (
     LauncherSource,
     Target,
 )
-from atoll.runtime import faults, launcher_source
+from atoll.runtime import faults, launcher_source, tracing
 from atoll.runtime.handles import Handles, room
 from atoll.runtime.limits import check_shape, stated
 from atoll.runtime.native import LibraryMissingError, Table, open_table
+from atoll_plugins.opencl.events import Timer
 
 _HERE = Path(__file__).parent
 _LIBRARY = "libOpenCL.so.1"
@@ -36,6 +38,12 @@ _INSTALL = (
 )
 _MOST_PLATFORMS = 16
 _MOST_DEVICES = 64
+#: CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY.
+_NO_ROOM = frozenset({-4, -5, -6})
+#: Of a queue and a context that were there: CL_DEVICE_NOT_AVAILABLE, CL_INVALID_CONTEXT,
+#: CL_INVALID_COMMAND_QUEUE, and what NVIDIA's driver says of a kernel that reached outside its buffers.
+#: OpenCL has no word for a device that was lost.
+_LOST = frozenset({-2, -34, -36, -9999})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +65,11 @@ class OpenClExecutable:
     most_items: int
 
     def __del__(self) -> None:
-        self.owner.unload(self.key)
+        self.owner.drop("kernel", self.key)
 
 
 class OpenClDevice:
-    """An open device: one context, one queue in order, a lock around every call."""
+    """An open device: one context, one queue in order, a lock around every call that is not a finaliser's."""
 
     def __init__(self, cl: Table, found: _Found) -> None:
         self._cl = cl
@@ -69,9 +77,15 @@ class OpenClDevice:
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._open = True
+        #: Why the device takes no more work; empty while it does.
+        self.lost = ""
+        #: What finalisers and owners let go of: kind and number.
+        self.dropped: deque[tuple[str, int]] = deque()
         self._buffers: Handles[Any] = Handles(found.info.name)
         self._kernels: Handles[tuple[Any, Any]] = Handles(found.info.name)
         self._options = _options(cl, found.device)
+        self._timer = Timer(cl, f"{found.info} {found.info.name}", self._check)
+        self._keeps_times = False
         result = cl.ffi.new("cl_int *")
         devices = cl.ffi.new("cl_device_id[]", [found.device])
         self._context = cl.clCreateContext(cl.ffi.NULL, 1, devices, cl.ffi.NULL, cl.ffi.NULL, result)
@@ -113,10 +127,12 @@ class OpenClDevice:
         devices = cl.ffi.new("cl_device_id[]", [self._found.device])
         built = cl.clBuildProgram(program, 1, devices, self._options, cl.ffi.NULL, cl.ffi.NULL)
         if built:
+            self._check_fatal("clBuildProgram", built)
             log = self._build_log(program)
             raise faults.code_refused(entry, self.info.name, f"`clBuildProgram` returned {built}", log)
         kernel = cl.clCreateKernel(program, entry.encode(), result)
         if result[0]:
+            self._check_fatal("clCreateKernel", result[0])
             raise faults.code_refused(entry, self.info.name, f"`clCreateKernel` returned {result[0]}")
         return kernel
 
@@ -153,12 +169,28 @@ class OpenClDevice:
         text: bytes = cl.ffi.string(log)
         return text.decode(errors="replace").strip()
 
-    def unload(self, key: int) -> None:
-        """Release a kernel and its program, unless they went with the device."""
-        with self._lock:
-            pair = self._kernels.pop(key)
-            if pair is not None and self._open and os.getpid() == self._process:
-                self._release_kernel(*pair)
+    def drop(self, kind: str, number: int) -> None:
+        """Free something now, or where another thread uses the device, when it is used next."""
+        self.dropped.append((kind, number))
+        if self._lock.acquire(blocking=False):
+            try:
+                if self._open and os.getpid() == self._process:
+                    self._let_go()
+            finally:
+                self._lock.release()
+
+    def _let_go(self) -> None:
+        """Free what finalisers and owners dropped."""
+        while self.dropped:
+            kind, number = self.dropped.popleft()
+            if kind == "buffer":
+                buffer = self._buffers.pop(number)
+                if buffer is not None:
+                    self._cl.clReleaseMemObject(buffer)
+            else:
+                pair = self._kernels.pop(number)
+                if pair is not None:
+                    self._release_kernel(*pair)
 
     def _release_kernel(self, kernel: Any, program: Any) -> None:
         self._cl.clReleaseKernel(kernel)
@@ -175,11 +207,8 @@ class OpenClDevice:
             return self._buffers.add(buffer, size)
 
     def release(self, handle: int) -> None:
-        """Free a buffer; nothing is left to free of a closed device."""
-        with self._lock:
-            buffer = self._buffers.pop(handle)
-            if buffer is not None and self._open and os.getpid() == self._process:
-                self._cl.clReleaseMemObject(buffer)
+        """Free a buffer; a finaliser may call it at any time, on a closed device too."""
+        self.drop("buffer", handle)
 
     def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:
         """Copy host bytes into a buffer."""
@@ -218,8 +247,51 @@ class OpenClDevice:
                 self._set_argument(kernel, executable.entry, index, argument)
             sizes = cl.ffi.new("size_t[3]", [a * b for a, b in zip(groups, group, strict=True)])
             local = cl.ffi.new("size_t[3]", group)
-            result = cl.clEnqueueNDRangeKernel(self._queue, kernel, 3, null, sizes, local, 0, null, null)
+            trace = tracing.active()
+            if trace is not None:
+                self._time(trace)
+
+            def queue(event: Any) -> int:
+                result: int = cl.clEnqueueNDRangeKernel(
+                    self._queue, kernel, 3, null, sizes, local, 0, null, event
+                )
+                return result
+
+            result = queue(null) if trace is None else self._timer.around(executable.entry, queue)
             self._check("clEnqueueNDRangeKernel", result)
+
+    def _time(self, trace: tracing.Trace) -> None:
+        """Have a queue that keeps times, and be asked for them."""
+        trace.settle[f"{self.info} {self.info.name}"] = self._read_times
+        if self._keeps_times:
+            return
+        cl, result = self._cl, self._cl.ffi.new("cl_int *")
+        self._check("clFinish", cl.clFinish(self._queue))
+        queue = cl.clCreateCommandQueue(
+            self._context, self._found.device, cl.CL_QUEUE_PROFILING_ENABLE, result
+        )
+        self._check("clCreateCommandQueue", result[0])
+        cl.clReleaseCommandQueue(self._queue)
+        self._queue, self._keeps_times = queue, True
+
+    def _read_times(self) -> None:
+        with self._using():
+            self._timer.read()
+
+    def copy(self, other: object, source: int, start: int, target: int, offset: int, nbytes: int) -> bool:
+        """Queue a copy between two buffers of this device; another one has a context of its own."""
+        if other is not self:
+            return False
+        cl, null = self._cl, self._cl.ffi.NULL
+        with self._using():
+            read = self._buffers.inside(source, start, nbytes)
+            written = self._buffers.inside(target, offset, nbytes)
+            if nbytes:
+                result = cl.clEnqueueCopyBuffer(
+                    self._queue, read, written, start, offset, nbytes, 0, null, null
+                )
+                self._check("clEnqueueCopyBuffer", result)
+        return True
 
     def _set_argument(self, kernel: Any, entry: str, index: int, argument: Argument) -> None:
         ffi = self._cl.ffi
@@ -230,6 +302,7 @@ class OpenClDevice:
             value, size = ffi.from_buffer(argument.data), len(argument.data)
         result = self._cl.clSetKernelArg(kernel, index, size, value)
         if result:
+            self._check_fatal("clSetKernelArg", result)
             name = f"argument {index} of `{entry}` on {self.info.name}"
             raise faults.call_failed("clSetKernelArg", str(result), name)
 
@@ -247,6 +320,7 @@ class OpenClDevice:
             if os.getpid() != self._process:
                 return
             self._cl.clFinish(self._queue)
+            self._timer.drop()
             for buffer in self._buffers.drain():
                 self._cl.clReleaseMemObject(buffer)
             for pair in self._kernels.drain():
@@ -257,11 +331,31 @@ class OpenClDevice:
     def _using(self) -> threading.RLock:
         """Return the lock, once it is sure that the device can be used."""
         faults.check_usable(self.info.name, is_open=self._open, process=self._process)
+        if self.lost:
+            raise faults.closed(self.info.name, self.lost, is_lost=True)
+        with self._lock:
+            self._let_go()
         return self._lock
 
     def _check(self, function: str, result: int) -> None:
+        """Raise what a function returned, where that is an error.
+
+        Raises:
+            DeviceLostError: Where queue or context are gone, which they stay.
+            OutOfMemoryError: Where there was no memory.
+            DeviceError: Where it failed otherwise.
+        """
         if result:
+            self._check_fatal(function, result)
             raise faults.call_failed(function, str(result), self.info.name)
+
+    def _check_fatal(self, function: str, result: int) -> None:
+        """Raise a result that says the same of every function."""
+        if result in _LOST:
+            self.lost = f"`{function}` returned {result}"
+            raise faults.lost(self.info.name, function, str(result))
+        if result in _NO_ROOM:
+            raise faults.no_memory(function, str(result), self.info.name)
 
 
 class OpenClDriver:
@@ -270,9 +364,10 @@ class OpenClDriver:
     name = "opencl"
     rank = 30
 
-    def __init__(self, library: str = _LIBRARY) -> None:
+    def __init__(self, library: str = _LIBRARY, table: Table | None = None) -> None:
+        """Take another library, or another table of its functions, than the system's."""
         self._library = library
-        self._table: Table | None = None
+        self._table = table
 
     def table(self) -> Table:
         """Return the loader's functions; LibraryMissingError where there is no loader."""

@@ -132,8 +132,8 @@ class VulkanDevice:
         vk = self._vk
         queue = vk.ffi.new("VkQueue *")
         vk.vkGetDeviceQueue(self._maker.device, physical.family, 0, queue)
-        has_clock = physical.clock_bits > 0
-        sink: Callable[[], Sink | None] = self._sink if has_clock else lambda: None
+        self._clock = physical.clock_bits > 0
+        sink: Callable[[], Sink | None] = self._sink if self._clock else lambda: None
         self._frames = FrameRing(self._maker, queue[0], physical.family, lambda: Queries(self._maker, sink))
         self._cache = PipelineCache(self._maker, self._properties, self._options.cache)
         self._staging = Staging(
@@ -176,6 +176,8 @@ class VulkanDevice:
             self._vk.vkDeviceWaitIdle(self._maker.device)
         if self._frames is not None:
             self._let_go()
+            for request in self._captured or ():
+                self._captured_no_more(request)
             for graph in self._graphs.drain():
                 self._retire_graph(graph)
             self._frames.destroy()
@@ -302,7 +304,7 @@ class VulkanDevice:
         """
         most = self._properties.limits.maxStorageBufferRange
         if nbytes > most:
-            raise faults.outside(self.info.name, f"a buffer of {nbytes} bytes", f"at most {most} bytes each")
+            raise faults.out_of_memory(self.info.name, nbytes, f"a buffer has at most {most} bytes")
         with self._using():
             buffer = self._memory.buffer(room(nbytes), self._memory.plan.buffers, self._usage)
             return self._buffers.add(buffer, room(nbytes))
@@ -340,6 +342,21 @@ class VulkanDevice:
             else:
                 self._ring.finish()
 
+    def copy(self, other: object, source: int, start: int, target: int, offset: int, nbytes: int) -> bool:
+        """Queue a copy between two buffers of this device; memory is not shared with another one."""
+        if other is not self:
+            return False
+        with self._using():
+            read = self._buffers.inside(source, start, nbytes)
+            written = self._buffers.inside(target, offset, nbytes)
+            if nbytes:
+                frame = self._ring.acquire()
+                self._recorder.copy(frame.commands, read, written, (start, offset), nbytes)
+                read.used = written.used = frame.number
+                if not self._held:
+                    self._submit()
+        return True
+
     def _reach(self, buffer: Buffer) -> None:
         """Wait until the host may touch a buffer."""
         self._submit()
@@ -358,6 +375,8 @@ class VulkanDevice:
             handles = [item.handle for item in arguments if isinstance(item, BufferArgument)]
             request = self._request(executable, [self._buffers.get(each) for each in handles], groups, block)
             if self._captured is not None:
+                for buffer in request.buffers:
+                    buffer.graphs += 1
                 self._captured.append(request)
                 return
             try:
@@ -410,6 +429,8 @@ class VulkanDevice:
         )
         for buffer in request.buffers:
             buffer.used = frame.number
+        if frame.queries.is_full:
+            self._submit()
 
     def _submit(self) -> None:
         """Submit what is recorded; where that fails, nothing of it runs."""
@@ -459,16 +480,19 @@ class VulkanDevice:
             requests, self._captured = self._captured or [], None
             try:
                 graph = VulkanGraph(self._maker, self._ring, requests, full=self._options.full_barriers)
-            except BaseException:
+                for buffer in graph.buffers:
+                    buffer.graphs += 1
+            finally:
                 for request in requests:
-                    self._retire(request.spilled)
-                raise
-            for buffer in graph.buffers:
-                buffer.graphs += 1
-            for request in requests:
-                self._retire(request.spilled)
+                    self._captured_no_more(request)
             key = self._graphs.add(graph, 0)
             return Captured(partial(self._replay, key), partial(self.dropped.append, ("graph", key)))
+
+    def _captured_no_more(self, request: DispatchRequest) -> None:
+        for buffer in request.buffers:
+            buffer.graphs -= 1
+            if buffer.is_released or buffer is request.spilled:
+                self._retire(buffer)
 
     def _replay(self, key: int) -> None:
         with self._using():
@@ -476,5 +500,10 @@ class VulkanDevice:
                 raise faults.closed(f"a graph on {self.info.name}")
             graph = self._graphs.get(key)
             self._submit()
+            if self._clock and tracing.active() is not None:
+                for request in graph.requests:  # one by one, so that the trace has each
+                    self._dispatch(request)
+                self._submit()
+                return
             graph.submit()
             self._recorder.hazards.passed()  # it ends with a barrier

@@ -29,7 +29,9 @@ class VulkanGraph:
     def __init__(
         self, maker: Maker, frames: FrameRing, requests: Sequence[DispatchRequest], *, full: bool
     ) -> None:
-        self._frames, self._requests = frames, tuple(requests)
+        self._frames = frames
+        #: What is recorded.
+        self.requests = tuple(requests)
         #: Each buffer once.
         self.buffers: tuple[Buffer, ...] = tuple(
             {buffer.buffer: buffer for request in requests for buffer in request.buffers}.values()
@@ -46,7 +48,7 @@ class VulkanGraph:
         recorder = Recorder(maker, full=full)
         self._frames.begin(self._commands, maker.vk.VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT)
         recorder.barrier(self._commands, everything=True)
-        for request in self._requests:
+        for request in self.requests:
             bound = recorder.bind(self._descriptors, request)
             recorder.dispatch(self._commands, bound, request)
         recorder.barrier(self._commands, everything=True, host=True)

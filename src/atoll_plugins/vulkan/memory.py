@@ -16,6 +16,9 @@ from atoll.runtime.storage import Budget, NoRoomError, Piece, Pool, Statistics
 from atoll_plugins.vulkan.heaps import VISIBLE, MemoryKind, Plan, plan
 from atoll_plugins.vulkan.make import Maker
 
+#: The part of a heap that empty blocks of large buffers may take.
+KEPT_SHARE = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
@@ -120,8 +123,13 @@ class DeviceMemory:
             raise faults.call_failed("vkGetBufferMemoryRequirements", reason, self._maker.name)
         key = kind, max(256, alignment)
         if key not in self._pools:
+            room = next(item.room for item in self._kinds if item.index == kind)
             self._pools[key] = Pool(
-                lambda size: self._block(kind, size), self._drop, self._budget, alignment=key[1]
+                lambda size: self._block(kind, size),
+                self._drop,
+                self._budget,
+                alignment=key[1],
+                keep_bytes=room // KEPT_SHARE,
             )
         return self._pools[key]
 

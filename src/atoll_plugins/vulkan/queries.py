@@ -8,7 +8,7 @@ from typing import Any
 
 from atoll_plugins.vulkan.make import Maker
 
-#: Dispatches of a frame that are timed; of the rest nothing is known.
+#: Dispatches of a frame that are timed; then the frame is full.
 MOST = 256
 
 #: Takes a name, start and end in the device's ticks, and the host's nanoseconds of the submission.
@@ -29,6 +29,11 @@ class Queries:
         self._names: list[str] = []
         self._on = False
         self._submitted = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no other dispatch can be timed in this frame."""
+        return self._on and len(self._names) == MOST
 
     def begin(self, commands: Any) -> None:
         """Start a frame."""

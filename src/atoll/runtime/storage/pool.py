@@ -2,8 +2,9 @@
 
 A block that the driver refuses is asked for again at half the size, down to what is needed: the largest
 size that a driver states is often not the truth (llama.cpp#13024). What is above a quarter of a block has a
-block of its own, which goes when it is released. Blocks that become empty are kept, so that a steady state
-asks the driver for nothing; :meth:`Pool.trim` gives them back.
+block of its own. Blocks that become empty are kept, so that a steady state asks the driver for nothing: those
+of the usual size all, the others up to a number of bytes, the oldest going first. :meth:`Pool.trim` gives
+them back, and so does an allocation that finds no room.
 """
 
 from __future__ import annotations
@@ -85,10 +86,15 @@ class Statistics:
 
 @dataclass(slots=True, eq=False)
 class Block(Generic[B]):
-    """One allocation of the driver: its holes by offset, none touching another."""
+    """One allocation of the driver: its holes by offset, none touching another.
+
+    Attributes:
+        own: Whether it is for one large piece at a time.
+    """
 
     memory: B
     size: int
+    own: bool = False
     offsets: list[int] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     used: int = 0
@@ -143,6 +149,7 @@ class Pool(Generic[B]):
         budget: Counts the blocks; may be shared with other pools.
         block_bytes: A block's usual size.
         alignment: Of every piece; a power of two.
+        keep_bytes: The most of empty blocks of other sizes that are kept.
     """
 
     def __init__(
@@ -153,9 +160,12 @@ class Pool(Generic[B]):
         *,
         block_bytes: int = BLOCK_BYTES,
         alignment: int = 256,
+        keep_bytes: int = 0,
     ) -> None:
         self._make, self._drop, self._budget = make, drop, budget
-        self._block_bytes, self._alignment = block_bytes, alignment
+        self._block_bytes, self._alignment, self._keep_bytes = block_bytes, alignment, keep_bytes
+        #: Empty blocks of other sizes, the oldest first.
+        self._spare: list[Block[B]] = []
         self._blocks: list[Block[B]] = []
         self._pieces = 0
 
@@ -167,48 +177,71 @@ class Pool(Generic[B]):
         """
         size = max(1, -(-nbytes // self._alignment)) * self._alignment
         own = size > self._block_bytes // 4
-        for block in () if own else self._blocks:
+        for block in self._spared(size) if own else self._shared():
             offset = block.take(size)
             if offset is not None:
-                self._pieces += 1
-                return Piece(block, offset, size)
-        block = self._add(size, size if own else self._block_bytes)
+                return self._piece(block, offset, size)
+        block = self._add(size, size if own else self._block_bytes, own=own)
         offset = block.take(size)
         assert offset is not None
+        return self._piece(block, offset, size)
+
+    def _shared(self) -> list[Block[B]]:
+        return [block for block in self._blocks if not block.own]
+
+    def _spared(self, size: int) -> list[Block[B]]:
+        """Return the smallest spare block that serves and wastes no more than an eighth of itself."""
+        serving = [block for block in self._spare if size <= block.size <= size + block.size // 8]
+        return sorted(serving, key=lambda block: block.size)[:1]
+
+    def _piece(self, block: Block[B], offset: int, size: int) -> Piece[B]:
         self._pieces += 1
+        if block in self._spare:
+            self._spare.remove(block)
         return Piece(block, offset, size)
 
-    def _add(self, least: int, wanted: int) -> Block[B]:
+    def _add(self, least: int, wanted: int, *, own: bool) -> Block[B]:
         """Return a new block of `wanted` bytes, or of half as many and so on down to `least`."""
         while True:
             try:
-                return self._new(wanted)
+                return self._new(wanted, own=own)
             except NoRoomError:
+                if self._spare:
+                    self._spend(0)
+                    continue
                 if wanted <= least:
                     raise
                 wanted = max(least, wanted // 2 // self._alignment * self._alignment)
 
-    def _new(self, size: int) -> Block[B]:
+    def _new(self, size: int, *, own: bool) -> Block[B]:
         self._budget.take(size)
         try:
             memory = self._make(size)
         except BaseException:
             self._budget.give_back(size)
             raise
-        block = Block(memory, size, [0], [size])
+        block = Block(memory, size, own, [0], [size])
         self._blocks.append(block)
         return block
 
     def release(self, piece: Piece[B]) -> None:
-        """Take a piece back; a block made for it alone goes with it."""
+        """Take a piece back; of empty blocks with sizes of their own, too many go."""
         block = piece.block
         block.give_back(piece.offset, piece.size)
         self._pieces -= 1
-        if not block.used and piece.size == block.size:
-            self._remove(block)
+        if block.own:
+            self._spare.append(block)
+            self._spend(self._keep_bytes)
+
+    def _spend(self, most: int) -> None:
+        """Give spare blocks back until they take no more than `most` bytes."""
+        while sum(block.size for block in self._spare) > most:
+            self._remove(self._spare[0])
 
     def _remove(self, block: Block[B]) -> None:
         self._blocks.remove(block)
+        if block in self._spare:
+            self._spare.remove(block)
         self._budget.give_back(block.size)
         self._drop(block.memory)
 
