@@ -102,12 +102,18 @@ def test_modules_across_a_window_are_found() -> None:
     ]
 
 
-@pytest.mark.parametrize("padding", [b"\x03", b"\x07\x23", b"\x00", spirv()[:4]])
+MAGIC = spirv()[:4]
+MISSED = b"".join(b"\0" if at % 251 == 0 else MAGIC[at % 4 :][:1] for at in range(4 * 251))
+
+
+@pytest.mark.parametrize("padding", [b"\x03", b"\x07\x23", b"\x00", MAGIC, MISSED])
 def test_a_byte_that_is_not_rare_after_all_hides_nothing(padding: bytes) -> None:
     """What is rare in the sample may fill the rest; every place is found whichever way is taken."""
-    around = padding * ((3 << 20) // len(padding))
-    data = bytes(2 << 20) + around + spirv() + around
-    assert members(elf({".rodata": data})) == [(f"file!.rodata+{(5 << 20):#x}", "embedded:spirv")]
+    size = 3 << 18  # so that the module lies in the middle of what is searched at once
+    around = (padding * (size // len(padding) + 1))[:size]
+    data = bytes(3 << 18) + around + spirv() + around
+    at = (3 << 18) + size
+    assert members(elf({".rodata": data})) == [(f"file!.rodata+{at:#x}", "embedded:spirv")]
 
 
 def test_the_magic_word_alone_is_no_module() -> None:
