@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import copy
 import importlib
+import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -79,6 +81,50 @@ def test_the_test_kernels_give_the_same_bytes(tell: Callable[[str], None]) -> No
             names.add(case.name)
     assert {"saxpy", "gelu_forward", "adamw", "stencil", "encoder_forward"} <= names
     tell(f"{len(cases())} launches with loops written out, {wide} of them with four work-items in one")
+
+
+def neighbourly(seed: int) -> str:
+    """Return a kernel that reads around its element, in one way inside and in another at the borders."""
+    draw = random.Random(seed)
+
+    def term() -> str:
+        step = draw.randrange(-4, 6)
+        index = "i" if step == 0 and draw.random() < 0.5 else f"i {'-' if step < 0 else '+'} {abs(step)}"
+        where = f"y[{draw.choice(('0', 'i % 3'))}, {index}]" if draw.random() < 0.3 else f"x[{index}]"
+        return f"{where} * {draw.randrange(1, 9)}.0"
+
+    lines = [
+        f"    out[i{draw.choice(('', ' + 0'))}] = {' + '.join(term() for _ in range(draw.randrange(1, 7)))}"
+    ]
+    inside = "i >= 4 and i < x.size - 6" + draw.choice(("", "", "", " and x[i] > -0.5"))
+    other = draw.choice(("", "    else:\n        out[i] = x[i] - y[1, i]\n"))
+    if draw.random() < 0.3:
+        lines.append("    out[i] = out[i] * 0.5 + x[i + 1]")
+    body = "\n".join(f"    {line}" for line in lines)
+    params = "x: view[f32], y: view[f32, 2], out: view[f32]"
+    return f"@kernel\ndef k({params}):\n    i = atoll.global_id(0)\n    if {inside}:\n{body}\n{other}"
+
+
+def test_neighbours_read_together_are_those_that_each_reads(whole: bool, tell: Callable[[str], None]) -> None:
+    from kernel_text import kernel_from
+
+    first = random.SystemRandom().randrange(1 << 30)
+    together = 0
+    for seed in range(first, first + (400 if whole else 40)):
+        found = kernel_from(neighbourly(seed))
+        numbers = np.random.default_rng(seed).normal(size=(4, 32)).astype(np.float32)
+        case, given = SimpleNamespace(kernel=found), (numbers[0], numbers[:3].copy(), numbers[3])
+        shape = over_shape(found.compiled().kernel, 32, None)
+        before = found.compiled().optimised
+        four = widen(unroll(before), "k")
+        if four is None:
+            continue
+        together += 1
+        assert ran(four, case, narrowed(shape), given) == ran(before, case, shape, given), (
+            f"seed {seed}\n{neighbourly(seed)}"
+        )
+    assert together > 10
+    tell(f"{together} kernels of neighbours from seed {first}")
 
 
 def answers(module: Module, program: Any) -> list[Any]:

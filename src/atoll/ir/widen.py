@@ -58,6 +58,35 @@ def lane_of(index: n.Expr) -> int | None:
     return None
 
 
+#: What is loaded: a view, the indices but the last, and the last, a number where it is by the four's own.
+_Place = tuple[str, tuple[n.Expr, ...], n.Expr | int]
+
+
+def _place(load: n.Load) -> _Place:
+    last = _step(load.indices[-1])
+    return load.base, load.indices[:-1], load.indices[-1] if last is None else last
+
+
+def _step(index: n.Expr) -> int | None:
+    """Return how far an index lies behind the first of the four; None where that is not plain.
+
+    An id and a number near it do not wrap, or the index was outside of every array before.
+    """
+    known = lane_of(index)
+    if known is not None and not isinstance(index, n.Const):
+        return known
+    if not isinstance(index, n.Cast) or index.op is not ops.Cast.SEXT:
+        return None
+    inner = index.operand
+    if not isinstance(inner, n.Binary) or not isinstance(inner.right, n.Const):
+        return None
+    sign = {ops.Binary.ADD_WRAP: 1, ops.Binary.SUB_WRAP: -1}.get(inner.op)
+    for number in range(LANES):
+        if sign is not None and inner.left == lane(number):
+            return number + sign * int(inner.right.value)
+    return None
+
+
 class _CannotError(Exception):
     """Something in the kernel keeps the four apart."""
 
@@ -223,6 +252,12 @@ class _Widening:
             n.If(item, self.alone(stmt.then, number), self.alone(stmt.orelse, number), stmt.span)
             for number, item in enumerate(conditions)
         )
+        if stmt.orelse:
+            some: n.Expr = conditions[0]
+            for item in conditions[1:]:
+                some = n.Logical(ops.Logical.LOR, some, item)
+            none = n.Unary(ops.Unary.NOT, some)
+            each = (n.If(none, self.together(stmt.orelse), each, stmt.span),)
         return (n.If(every, self.together(stmt.then), each, stmt.span),)
 
     def _loaded(self, expr: n.Expr) -> tuple[list[n.Stmt], list[n.Expr]]:
@@ -233,16 +268,45 @@ class _Widening:
         before: list[n.Stmt] = []
         expr = rebuilt(expr, self._shared(before))
         own = [rebuilt(expr, self._own(number)) for number in range(LANES)]
+        known = self._rows(own, before)
         lists = [list(_loads(item)) for item in own]
         while lists[0]:
-            load = lists[0][0]
-            names = [self._local(f"taken_{len(self.made)}", load.type) for _ in range(LANES)]
-            for number, name in enumerate(names):
-                here = lists[number][0]
-                before.append(n.Assign(name, here, here.span))
-                own[number] = rebuilt(own[number], _replaced(here, n.Local(name, here.type)))
+            here = [loads[0] for loads in lists]
+            names = self._taken(here, known, before)
+            for number, (load, name) in enumerate(zip(here, names, strict=True)):
+                own[number] = rebuilt(own[number], _replaced(load, n.Local(name, load.type)))
             lists = [list(_loads(item)) for item in own]
         return before, own
+
+    def _taken(self, loads: list[n.Load], known: dict[_Place, str], before: list[n.Stmt]) -> list[str]:
+        """Return the locals that hold the loads of the four; what one has loaded serves the others."""
+        in_row = all(lane_of(load.indices[-1]) == number for number, load in enumerate(loads))
+        places = [_place(load) for load in loads]
+        if in_row and any(place not in known for place in places):
+            for place in places:
+                known.pop(place, None)
+        for place, load in zip(places, loads, strict=True):
+            if place not in known:
+                known[place] = self._local(f"taken_{len(self.made)}", load.type)
+                before.append(n.Assign(known[place], load, load.span))
+        return [known[place] for place in places]
+
+    def _rows(self, own: list[n.Expr], before: list[n.Stmt]) -> dict[_Place, str]:
+        """Load what the four need together of their own elements, where they reach it by other ways only.
+
+        As the neighbours on both sides of each: the four have all of their own elements among them.
+        """
+        known: dict[_Place, str] = {}
+        found = {_place(load): load for item in own for load in _loads(item)}
+        for (base, above, last), load in found.items():
+            places = [(base, above, number) for number in range(LANES)]
+            if last in range(LANES) and places[0] not in known and all(item in found for item in places):
+                row = [
+                    replace(load, indices=(*load.indices[:-1], n.Cast(ops.Cast.SEXT, I64, lane(number))))
+                    for number in range(LANES)
+                ]
+                self._taken(row, known, before)
+        return known
 
     def _shared(self, before: list[n.Stmt]) -> Callable[[n.Expr], n.Expr]:
         """Return what takes out of an expression what is the same for all four and costs something."""

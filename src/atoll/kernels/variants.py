@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: What a plain array starts at a multiple of, in bytes, and its rows, in elements.
 START, ROW = 16, 4
+#: Sizes are less than this, and strides than that: in bytes of any element they fit 32 bits.
+SIZE, STRIDE = 1 << 31, 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,10 @@ NOTHING = Promises()
 
 
 def is_plain(first: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Tell whether an array starts at an even place and its last dimension lies without gaps."""
+    """Tell whether an array starts at an even place, its last dimension without gaps, and is not huge."""
     if first % START or (strides[-1] != 1 and sizes[-1] > 1):
         return False
-    return all(stride % ROW == 0 for stride in strides[:-1])
+    return max(sizes) < SIZE and all(stride % ROW == 0 and 0 <= stride < STRIDE for stride in strides[:-1])
 
 
 def are_apart(extents: Sequence[tuple[int, int, bool]]) -> bool:

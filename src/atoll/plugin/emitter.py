@@ -21,7 +21,8 @@ class Target:
         lines: Whether the code says which line of the source each part is from, for profilers and debuggers.
             Off by default, so that a kernel's code does not depend on where it stands.
         plain: Whether the launcher promises that every view starts at its buffer's start and at a multiple of
-            16 bytes, has a last stride of 1, and other strides of whole fours of elements.
+            16 bytes, has a last stride of 1, and other strides of whole fours of elements, less than 2**28 of
+            them; and that every size is less than 2**31.
         apart: Whether it promises that no view that is written overlaps another.
     """
 

@@ -99,6 +99,11 @@ def _locals_of(key: Place) -> set[str]:
     return {item.name for index in listed for item in expressions(index) if isinstance(item, nodes.Local)}
 
 
+def _changes(index: nodes.Expr) -> bool:
+    """Tell whether an index has locals, which a loop may change."""
+    return any(isinstance(item, nodes.Local) for item in expressions(index))
+
+
 def _below(lists: set[tuple[nodes.Expr, ...]]) -> list[nodes.Expr]:
     return [item for indices in lists for index in indices for item in expressions(index)]
 
@@ -275,6 +280,17 @@ class Function(Lowering[str]):
             return self.put(name, f"ex2.approx.{name}", *values)
         return maths32.call(self, expr.op, values)
 
+    def small_power(self, value: str) -> str:
+        """Take the instruction that flushes denormals: nothing of this size is near one."""
+        return self.put("f32", "ex2.approx.ftz.f32", self.held(F32, value))
+
+    def inverse(self, value: str) -> str:
+        """Take the instruction, within one unit, and correct it once (Newton)."""
+        value = self.held(F32, value)
+        first = self.put("f32", "rcp.approx.ftz.f32", value)
+        minus, one = self.float_unary(Unary.FNEG, F32, value), self.number(F32, 1.0)
+        return self.function(Math.FMA, F32, self.function(Math.FMA, F32, minus, first, one), first, first)
+
     def logical(self, expr: nodes.Logical) -> str:
         """Branch around the right side where it may load; else evaluate both."""
         left = self.expression(expr.left)
@@ -336,34 +352,38 @@ class Function(Lowering[str]):
     def _plain_address(self, base: str, indices: tuple[nodes.Expr, ...], element: Scalar) -> str:
         """Return the address of an element of a plain view; constants of the last index stand beside it.
 
-        Within straight text an address is taken again where only the constant differs.
+        Rows in bytes fit 32 bits there, so an index is one product into the address; what no loop changes
+        goes first. Within straight text an address is taken again where only the constant differs.
         """
-        first, *_ = parts = [_apart(item) for item in reversed(indices)]
-        key = (base, tuple(indices[:-1]), first[0])
+        first, constant = _apart(indices[-1])
+        key = (base, tuple(indices[:-1]), first)
         known = self.addresses.get(key)
         if known is None:
-            total = ""
-            for axis, expr in enumerate(indices[:-1]):
-                index, stride = self.held(I64, self.expression(expr)), self.field(f"{base}.stride.{axis}")
-                other = [total] if total else []
-                total = self.put("b64", "mad.lo.s64" if other else "mul.lo.s64", index, stride, *other)
-            if first[0] is not None:
-                index = self.held(I64, self.expression(first[0]))
-                total = self.put("b64", "add.s64", total, index) if total else index
-            known = self.bases[base]
-            if total:
-                known = self.put("b64", "mad.lo.s64", total, str(element.nbytes), self.bases[base])
+            known, nbytes = self.bases[base], str(element.nbytes)
+            parts = [(expr, f"{base}.stride.{axis}") for axis, expr in enumerate(indices[:-1])]
+            parts += [] if first is None else [(first, "")]
+            for expr, stride in sorted(parts, key=lambda part: _changes(part[0])):
+                step = self.put("b32", "mul.lo.s32", self._low(stride), nbytes) if stride else nbytes
+                known = self.put("b64", "mad.wide.s32", self._inside(expr), step, known)
             self.addresses[key] = known
-        assert parts
-        return f"{known}+{first[1] * element.nbytes}" if first[1] else known
+        return f"{known}+{constant * element.nbytes}" if constant else known
+
+    def _low(self, path: str) -> str:
+        """Return the lower half of a field of the block."""
+        return self.put("b32", "ld.param.u32", f"[block+{self.job.layout.offset_of(path)}]")
+
+    def _inside(self, index: nodes.Expr) -> str:
+        """Return an index of a plain view: it lies inside, so its lower half is all of it."""
+        if isinstance(index, nodes.Cast) and index.op is Cast.SEXT and index.operand.type == I32:
+            return self.held(I32, self.expression(index.operand))
+        return self.put("b32", "cvt.u32.u64", self.held(I64, self.expression(index)))
 
     def forget(self, local: str | None = None) -> None:
         """Forget addresses: those that a local is part of, or all, where text no longer runs in one line."""
         if local is None:
             self.addresses.clear()
             return
-        for key in [key for key in self.addresses if local in _locals_of(key)]:
-            del self.addresses[key]
+        self.addresses = {key: at for key, at in self.addresses.items() if local not in _locals_of(key)}
 
     def _address(self, base: str, indices: tuple[nodes.Expr, ...]) -> tuple[str, Scalar, str]:
         """Return the space, the element and the address of an element."""

@@ -150,6 +150,14 @@ class Lowering(ABC, Generic[V]):
         """Call a maths function on values of a wide type."""
         return self.maths(nodes.MathCall(op, tuple(nodes.const(scalar, 0.0) for _ in operands)), [*operands])
 
+    def small_power(self, value: V) -> V:
+        """Return two to an f32 between -1 and 1, within two units of its last place."""
+        return self.function(Math.EXP2, F32, value)
+
+    def inverse(self, value: V) -> V:
+        """Return one over an f32 between 1 and 2**64, within one unit of its last place."""
+        return self.core(Core.FDIV, F32, self.number(F32, 1.0), value)
+
     def comparison(self, expr: nodes.Compare) -> V:
         """Compare two operands of one type."""
         scalar, pair = expr.left.type, [self.expression(item) for item in (expr.left, expr.right)]

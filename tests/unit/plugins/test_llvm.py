@@ -7,7 +7,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from atoll.errors import DeviceError
@@ -27,6 +29,7 @@ from atoll_plugins.hip.code_object import TRIPLE, linked
 from atoll_plugins.hip.llvmprinter import AmdFunction
 from atoll_plugins.hip.reader import MACHINE, PROCESSORS
 from atoll_plugins.llvm import compiler, function
+from kernel_text import kernel_from
 
 WHOLE, SAMPLE = 300, 20
 #: Objects made by default; every program with --all.
@@ -85,6 +88,44 @@ def test_the_sequences_of_maths_are_near_enough(
             code = answers_are_right(IR, opened, program, ulp=16)
             assert code is not None
             assert b"@sinf" not in code.code
+
+
+def test_the_sequences_of_exp_and_tanh_keep_their_bounds(
+    opened: DriverDevice, monkeypatch: pytest.MonkeyPatch, tell: Callable[[str], None]
+) -> None:
+    """With an exact exp2; PTX's own adds what the module says."""
+    own = CpuFunction.library
+
+    def library(self: CpuFunction, op: Math, scalar: object, operands: list[str]) -> str:
+        if op is Math.EXP2 or scalar != F32:
+            return own(self, op, scalar, operands)  # type: ignore[arg-type]
+        return maths32.call(self, op, operands)
+
+    monkeypatch.setattr(CpuFunction, "library", library)
+    source = "@kernel\ndef k(x: view[f32], e: view[f32], t: view[f32]):\n    i = atoll.global_id(0)\n"
+    found = kernel_from(source + "    e[i] = atoll.exp(x[i])\n    t[i] = atoll.tanh(x[i])\n")
+    draws = np.random.default_rng(3)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 0.625, 9.1, -9.1, 88.72, -87.4, -103.9]
+    x = np.concatenate([special, draws.uniform(-110, 88.7, 100_000), draws.normal(0, 2, 100_000)])
+    x = x.astype(np.float32)
+    e, t = np.zeros_like(x), np.zeros_like(x)
+    found.over(x.size, device=opened)(x, e, t)
+    with np.errstate(invalid="ignore"):
+        worst = [ulps(got, f(x.astype(np.float64))) for got, f in ((e, np.exp), (t, np.tanh))]
+    tell(f"exp within {worst[0]:.2f} ulp and tanh within {worst[1]:.2f} of {x.size} values")
+    assert worst[0] < 1.5
+    assert worst[1] < 1.5
+    assert np.signbit(t[:2]).tolist() == [False, True]
+    assert np.array_equal(np.isnan(x), np.isnan(e))
+    assert np.array_equal(np.isnan(x), np.isnan(t))
+    assert e[2:4].tolist() == [np.inf, 0.0]
+
+
+def ulps(got: Any, exact: Any) -> float:
+    """Return the largest distance of finite values, in units of the last place."""
+    some = np.isfinite(exact) & np.isfinite(got)
+    unit = np.spacing(np.abs(exact[some]).astype(np.float32)).astype(np.float64)
+    return float(np.max(np.abs(got[some].astype(np.float64) - exact[some]) / unit))
 
 
 def test_a_swapped_operation_is_seen(opened: DriverDevice, monkeypatch: pytest.MonkeyPatch) -> None:

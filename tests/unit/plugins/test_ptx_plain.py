@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from atoll.kernels.shapes import block_for
-from atoll.kernels.variants import Promises, module_for
+from atoll.kernels.variants import Promises, is_plain, module_for
 from atoll.plugin import Target
 from atoll_plugins.cuda.emitter import PtxEmitter
 from emitter_kit import accepted, tool
@@ -40,6 +40,41 @@ def test_neighbours_are_taken_sixteen_bytes_at_a_time() -> None:
     plain = code(kernel("if i < out.size:\n        out[i] = x[i] + 1.0"), Promises(plain=True))
     assert "v4" not in plain
     assert ".nc" not in plain
+
+
+STENCIL = """if i == 0 or i == out.size - 1:
+        out[i] = x[i]
+    else:
+        out[i] = x[i - 1] + x[i + 1]"""
+
+
+def test_neighbours_on_both_sides_are_one_access_and_the_two_beyond() -> None:
+    text = code(kernel(STENCIL)).replace("\t", "")
+    inner = text[: text.index("st.global.f32")]  # what is before the four alone, at the borders
+    assert inner.count("ld.global.nc.v4.f32") == 2
+    assert inner.count("st.global.v4.f32") == 2
+    taken = text[text.rindex("ld.global.nc.v4.f32", 0, len(inner)) :].splitlines()
+    assert [line.split()[0] for line in taken if line.startswith("ld.global")][:3] == [
+        "ld.global.nc.v4.f32",
+        "ld.global.nc.f32",
+        "ld.global.nc.f32",
+    ]
+
+
+def test_an_index_of_a_plain_view_is_one_product() -> None:
+    loop = "total = f32(0)\n    for k in range(x.shape[0]):\n        total += x[k, i]\n    out[i] = total"
+    text = code(kernel(loop, "x: view[f32, 2], out: view[f32]"))
+    assert "mad.wide.s32" in text
+    assert "mul.lo.s64" not in text
+    assert "mad.lo.s64" in code(kernel(loop, "x: view[f32, 2], out: view[f32]"), Promises())
+
+
+def test_what_is_too_large_for_thirty_two_bits_is_not_plain() -> None:
+    assert is_plain(0, (5, 1 << 20), (1 << 20, 1))
+    assert is_plain(0, ((1 << 31) - 1,), (1,))
+    assert not is_plain(0, (1 << 31,), (1,))
+    assert not is_plain(0, (5, 8), (1 << 28, 1))
+    assert not is_plain(0, (5, 8), (-8, 1))
 
 
 def test_what_is_written_goes_by_the_ordinary_path() -> None:
@@ -124,3 +159,23 @@ def test_a_vector_of_four_is_one_load_and_one_store(line: str, element: str) -> 
     assert all(".v4." in line for line in loads)
     assert len(loads) == (2 if "+=" in line else 1)
     assert text.count("st.global.v4.") == 1
+
+
+def test_what_follows_from_the_width_of_a_warp_is_computed_before() -> None:
+    text = """
+@kernel(block=64)
+def k(x: view[f32], out: view[f32]):
+    total = f32(0)
+    for i in range(atoll.lane_id(), x.size, atoll.subgroup_size()):
+        total += x[i]
+    out[atoll.global_id(0)] = atoll.subgroup_add(total)
+"""
+    compiled = kernel_from(text).compiled_for(TARGET)
+    for width, divisions in ((0, 1), (32, 0)):
+        module, _ = module_for(compiled, Promises(plain=True, apart=True), width)
+        assert str(module).count("subgroup_size") > 0 or width == 32
+        assert (module.kernels[0] != module_for(compiled, NOTHING)[0].kernels[0]) or not width, divisions
+    shown = str(kernel_from(text).show("cuda:sm_90"))
+    assert ", 32;" in shown
+    assert "div.s32" not in shown
+    assert "selp.b32 %r" not in shown.split("ld.global")[0]
