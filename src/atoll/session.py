@@ -373,8 +373,11 @@ class Session:
             return ()
         from atoll.build.islands import island_objects, notes
 
-        made = [action for action in plan.graph.actions if action.name in set(result.ran)]
-        return notes(self.root, island_objects(made, plan.folder, "host"))
+        ran = set(result.ran)
+        made = [action for action in plan.graph.actions if action.name in ran]
+        lanes = self.registry.lanes
+        tied = {name for name in self.manifest.build.lanes if getattr(lanes[name], "tied", False)}
+        return notes(self.root, island_objects(made, plan.folder, {"host", *tied}))
 
     def metadata(self, *, more: tuple[str, ...] = ()) -> Metadata:
         """Return what the package says of itself; `more` are requirements beside its own.

@@ -7,7 +7,7 @@ the library that its object needs tie it to the one that it was compiled with.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from atoll.diagnostics import Diagnostic, Severity
@@ -23,14 +23,21 @@ _TWO = (
 )
 
 
-def island_objects(actions: Iterable[Action], folder: str, host: str) -> tuple[str, ...]:
-    """Return the objects that lanes other than the host's make, below a build folder."""
+def island_objects(actions: Iterable[Action], folder: str, others: Collection[str]) -> tuple[str, ...]:
+    """Return the objects that lanes make, below a build folder.
+
+    Args:
+        actions: What ran.
+        folder: The build folder; each lane has one of its name in it.
+        others: Lanes that are left out: the host's, and those that keep inside what their units throw.
+    """
     return tuple(
         output
         for action in actions
         if action.role is Role.OBJECT
         for output in action.outputs
-        if output.startswith(f"{folder}/") and output.removeprefix(f"{folder}/").partition("/")[0] != host
+        if output.startswith(f"{folder}/")
+        and output.removeprefix(f"{folder}/").partition("/")[0] not in others
     )
 
 

@@ -231,9 +231,10 @@ class LaneStatus:
 class Lane(Protocol):
     """A plugin that compiles one device language.
 
-    Two members may be left out and so are not listed: ``processor``, true where its units are also compiled
-    for the processor, in every build; and ``through``, the backends of another entry that its units can be
-    compiled for beside their own (``NAME, OTHER1.0+{arch}``).
+    Three members may be left out and so are not listed: ``processor``, true where its units are also compiled
+    for the processor, in every build; ``through``, the backends of another entry that its units can be
+    compiled for beside their own (``NAME, OTHER1.0+{arch}``); and ``tied``, true where its units need the C++
+    library whatever their author writes, and the lane keeps inside what they throw.
     """
 
     @property

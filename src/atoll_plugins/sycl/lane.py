@@ -29,6 +29,8 @@ class SyclLane:
     extensions: Mapping[str, UnitKind] = {".sycl": UnitKind.UNIT, ".syclh": UnitKind.HEADER}
     backends: Mapping[str, BackendRules] = {"sycl": SyclRules()}
     through = ("cuda",)
+    # The runtime's headers need the C++ library; what an island throws is caught in it.
+    tied = True
 
     def payloads(self, request: LaneRequest) -> tuple[Payload, ...]:
         """Return the runtime's wheels, unless the project names a driver.

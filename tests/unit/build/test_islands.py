@@ -54,7 +54,8 @@ def test_objects_of_the_host_are_no_islands() -> None:
         made("b/cuda/a.spv", Role.ARTIFACT),
         made("c/cuda/a.o"),
     )
-    assert island_objects(actions, "b", "host") == ("b/cuda/a.o",)
+    assert island_objects(actions, "b", {"host"}) == ("b/cuda/a.o",)
+    assert island_objects(actions, "b", {"host", "cuda"}) == ()
 
 
 def test_the_note_word_for_word(tmp_path: Path) -> None:
