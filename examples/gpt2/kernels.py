@@ -52,13 +52,14 @@ def encoder_forward(
 
 
 @kernel(block=(64, 4))
-def encoder_backward_token(
-    to_wte: ptr[f32], tokens: ptr[i32], gradient: view[vec[f32, 4]], rows: i32, width: i32
-):
-    """Scatter: a token may stand in many places; `width` is in fours."""
+def encoder_backward_token(to_wte: ptr[f32], tokens: ptr[i32], gradient: ptr[f32], rows: i32, width: i32):
+    """Scatter: a token may stand in many places; each work-item takes four values, a quarter apart."""
     c, row = atoll.global_id(0), atoll.global_id(1)
-    if c < width and row < rows:
-        add_fours(to_wte, 4 * (tokens[row] * width + c), gradient[row * width + c])
+    part = width // 4
+    if c < part and row < rows:
+        start, to = row * width + c, tokens[row] * width + c
+        for at in range(4):
+            atoll.atomic_add(to_wte, to + at * part, Target.ldcs(gradient + (start + at * part)))
 
 
 @kernel(block=LANES)
@@ -210,8 +211,8 @@ def matmul(
     down, across = fixed[f32, each](), fixed[f32, each]()
     low = first_row if causal == 3 else i32(0)
     high = min(depth, first_row + tile) if causal == 2 else depth
-    if causal == 1 and first_column > first_row:
-        high = i32(0)
+    hidden = causal == 1 and first_column > first_row
+    high = i32(0) if hidden else high
     for first in range(low, high, side):
         for part in range(each):
             n = t + part * (side * side)
@@ -226,16 +227,17 @@ def matmul(
             place = b_start + (first + k) * b_row + (first_column + i) * b_column
             right[k, i] = b[place] if fits else 0.0
         atoll.barrier()
-        for k in range(side):
-            for i in range(each):
-                down[i], across[i] = left[k, i * side + y], right[k, i * side + x]
-            for i in range(each):
-                for j in range(each):
-                    block[i, j] = Target.muladd(down[i], across[j], block[i, j])
+        for k4 in range(0, side, 4):
+            for k in range(k4, k4 + 4):
+                for i in range(each):
+                    down[i], across[i] = left[k, i * side + y], right[k, i * side + x]
+                for i in range(each):
+                    for j in range(each):
+                        block[i, j] = Target.muladd(down[i], across[j], block[i, j])
         atoll.barrier()
     for i in range(each):
         row = first_row + i * side + y
-        if row < rows and (causal != 1 or first_column <= first_row):
+        if row < rows and not hidden:
             to = out_start + row * out_row
             for j in range(each):
                 column = first_column + j * side + x

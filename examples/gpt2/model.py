@@ -354,7 +354,7 @@ class Model:
             given = (q["ln1w"], q["ln1b"], branch, a["residual"], p["ln1w"], a["mean1"], a["rstd1"])
             self.layernorm_backward(flowing, *given)
         flow, width = fours(flowing), c // 4
-        self.run(k.encoder_backward_token, (width, rows), g["wte"], tokens, flow, rows, width)
+        self.run(k.encoder_backward_token, (width, rows), g["wte"], tokens, flowing, rows, c)
         n = config.time * width
         self.run(k.encoder_backward_place, n, fours(g["wpe"]), flow, self.batch, n)
 

@@ -97,7 +97,7 @@ def jobs(torch: Any, k: Any, model: Any) -> Any:
         "encoder_backward_token",
         k.encoder_backward_token,
         (C // 4, N),
-        [wte, tokens, four(g), N, C // 4],
+        [wte, tokens, g, N, C],
         elementwise(N * C),
         [wte],
         lambda: wte.view(V, C).index_add_(0, tokens, g.view(N, C)),

@@ -3,7 +3,7 @@
     PYTHONPATH=src:/tmp/site python3 tools/bench/gpt2_on_device.py OUT [--only NAME,…] [--steps N] [--seconds S]
 
 124M shapes (B=4, T=1024): each kernel beside a plain CUDA C++ kernel of the same job (peers/gpt2.cu, nvcc) and PyTorch
-eager; then a training step; then the tiny model's losses on each driver; in what time is left, `torch.compile`. Every
+eager; then the tiny model's losses on each driver and a training step; last, for 100 s of its own, `torch.compile`. Every
 part has a process of its own and writes after each step, so that a fault costs one row. Needs PyTorch, nvcc on PATH,
 and Atoll with cffi and greenlet. Device time is read from events around each launch, medians after warm-up; arrays
 lie on the device. Writes OUT/gpt2.json and OUT/gpt2.md and prints the table last.
@@ -319,6 +319,7 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=140.0)
+    parser.add_argument("--compile-seconds", type=float, default=100.0)
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--devices", default="cpu,cuda,opencl,vulkan")
     parser.add_argument("--part", choices=sorted(PARTS), help=argparse.SUPPRESS)
@@ -342,13 +343,13 @@ def main() -> int:
             break
     say(shown())
     if not asked.only:
+        for device in asked.devices.split(","):
+            _run(asked, "losses", min(30.0, end - time.perf_counter()), "--device", device)
+            shown()
         _run(asked, "training", min(60.0, end - time.perf_counter()))
         say(shown())
-        for device in asked.devices.split(","):
-            _run(asked, "losses", min(40.0, end - time.perf_counter()), "--device", device)
-            shown()
     if not asked.no_compile:
-        _run(asked, "compile", end - time.perf_counter())
+        _run(asked, "compile", asked.compile_seconds)
     say(shown())
     return 0
 

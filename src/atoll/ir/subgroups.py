@@ -13,9 +13,12 @@ from dataclasses import dataclass, field, replace
 
 from atoll.ir import nodes as n
 from atoll.ir import ops
-from atoll.ir.module import Kernel, LocalVariable, SharedArray
+from atoll.ir.module import Kernel, LocalVariable, Module, SharedArray
+from atoll.ir.passes import optimise
 from atoll.ir.types import BOOL, I32, U32, Scalar
 from atoll.ir.uniform import divergent_barriers
+from atoll.ir.unroll import rewritten
+from atoll.ir.verify import verify
 from atoll.ir.walk import has_subgroups
 
 Group = tuple[int, int, int]
@@ -49,6 +52,19 @@ def emulated(kernel: Kernel, group: Group) -> Kernel:
         return kernel
     wide = _Emulation(kernel, group, width_of(group)).run()
     return _Emulation(kernel, group, 1).run() if divergent_barriers(wide) else wide
+
+
+def sized(kernel: Kernel, width: int) -> Kernel:
+    """Return a kernel for sub-groups that all have so many work-items: what follows from that is computed."""
+    size = n.const(I32, width)
+
+    def known(item: n.Expr) -> n.Expr:
+        return size if isinstance(item, n.Builtin) and item.op is ops.Id.SUBGROUP_SIZE else item
+
+    body = rewritten(kernel.body, known)
+    if body == kernel.body:
+        return kernel
+    return optimise(verify(Module(kernels=(replace(kernel, body=body),)))).kernels[0]
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -16,7 +17,15 @@ from atoll.kernels.definition import KernelFunction, Sizes
 from atoll.kernels.shapes import Shape, Triple, check_grid, fitted, grid_shape, over_shape
 from atoll.kernels.shapes import refusal as _refusal
 from atoll.kernels.structs import spread
-from atoll.kernels.variants import NOTHING, Promises, module_for, narrowed, promises, takes_promises
+from atoll.kernels.variants import (
+    NOTHING,
+    Promises,
+    module_for,
+    narrowed,
+    promises,
+    takes_promises,
+    width_for,
+)
 from atoll.runtime.array import Array
 from atoll.runtime.regions import Region, regions
 
@@ -390,15 +399,22 @@ def executable_for(
     emitter = registry().emitters[target.backend]
     promised = takes_promises(emitter)
     known = known if promised else NOTHING
-    cache = _kept(kernel.loaded, device)
-    found = cache.get((block, known))
+    cache, lines = _kept(kernel.loaded, device), wants_lines()
+    found = cache.get((block, known, lines))
     if found is None or found.compiled is not compiled:
-        module, wide = module_for(compiled, known) if promised else (compiled.optimised, False)
-        target = replace(target, plain=known.plain, apart=known.apart)
+        module, wide = compiled.optimised, False
+        if promised:
+            module, wide = module_for(compiled, known, width_for(emitter, block))
+        target = replace(target, plain=known.plain, apart=known.apart, lines=lines)
         emitted = emitter.emit(module, compiled.kernel.name, target, block)
         found = Loaded(compiled, emitted.layout, device.load(emitted), wide)
-        cache[block, known] = found
+        cache[block, known, lines] = found
     return cast("Loaded", found)
+
+
+def wants_lines() -> bool:
+    """Tell whether code is to say its lines of the source: asked by ATOLL_KERNEL_LINES, for a profiler's run."""
+    return os.environ.get("ATOLL_KERNEL_LINES", "") not in ("", "0")
 
 
 def _kept(loaded: dict[int, tuple[Any, dict[Any, Any]]], device: DriverDevice) -> dict[Any, Any]:

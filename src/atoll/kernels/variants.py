@@ -7,6 +7,7 @@ both give the same to the bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -65,12 +66,23 @@ def promises(arrays: Sequence[ArrayArgument], shape: Shape) -> Promises:
     return Promises(plain, apart, plain and shape.domain[0] % ROW == 0)
 
 
-def module_for(compiled: Compiled, known: Promises) -> tuple[Module, bool]:
-    """Return KIR for what is known, loops written out, and whether a work-item does four neighbours' work."""
+def module_for(compiled: Compiled, known: Promises, width: int = 0) -> tuple[Module, bool]:
+    """Return KIR for what is known, loops written out, and whether a work-item does four neighbours' work.
+
+    Args:
+        compiled: The kernel.
+        known: What is promised of the arrays.
+        width: How many work-items every sub-group has, where that is known.
+    """
+    from atoll.ir.module import Module
+    from atoll.ir.subgroups import sized
     from atoll.ir.unroll import unroll
     from atoll.ir.widen import widen
 
-    whole = unroll(compiled.optimised)
+    whole = compiled.optimised
+    if width:
+        whole = Module(kernels=tuple(sized(kernel, width) for kernel in whole.kernels))
+    whole = unroll(whole)
     wide = widen(whole, compiled.kernel.name) if known.fours else None
     if wide is None and known.plain:
         from atoll.ir.rows import rows
@@ -85,6 +97,12 @@ def narrowed(shape: Shape) -> Shape:
     domain = (first, *shape.domain[1:])
     groups = (-(-first // shape.block[0]), *shape.groups[1:])
     return replace(shape, domain=domain, groups=groups)
+
+
+def width_for(emitter: Any, block: Sequence[int]) -> int:
+    """Return how many work-items every sub-group of such a work-group has; 0 where that is not known."""
+    width = int(getattr(emitter, "subgroup_width", 0))
+    return width if width and math.prod(block) % width == 0 else 0
 
 
 def takes_promises(emitter: Any) -> bool:

@@ -119,5 +119,10 @@ class Specialiser(Protocol):
         """Whether `Target.plain` and `Target.apart` change its code."""
         ...
 
+    @property
+    def subgroup_width(self) -> int:
+        """How many work-items every full sub-group has; 0 where devices differ."""
+        ...
+
 
 __all__ = ["Disassembler", "Emitted", "Emitter", "Specialiser", "Target"]

@@ -38,6 +38,11 @@ class PtxEmitter:
         return True
 
     @property
+    def subgroup_width(self) -> int:
+        """A sub-group is a warp."""
+        return WARP
+
+    @property
     def intrinsics(self) -> str:
         """The module that implements the standard set."""
         return "atoll_plugins.cuda.intrinsics"
@@ -53,7 +58,15 @@ class PtxEmitter:
         if level is None or level < LEAST_ARCH:
             raise cannot_emit(str(target), f"sm_{LEAST_ARCH} and newer")
         job = prepare(
-            module, kernel, target, group, fixed=False, lacks=_lacks, subgroups=WARP, inline=ASSEMBLY
+            module,
+            kernel,
+            target,
+            group,
+            fixed=False,
+            lacks=_lacks,
+            subgroups=WARP,
+            width=WARP,
+            inline=ASSEMBLY,
         )
         major, minor = least_isa(target.arch)
         head = ["// Made by Atoll from KIR: launch ABI 1, no contraction.", f".version {major}.{minor}"]

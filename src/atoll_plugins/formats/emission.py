@@ -14,7 +14,7 @@ from atoll.errors import CompileError
 from atoll.ir import Kernel, LaunchLayout, Module, has_barrier, layout, nodes
 from atoll.ir.contract import contracted
 from atoll.ir.module import Extern, LocalVariable, Parameter, PrivateArray, SharedArray
-from atoll.ir.subgroups import emulated
+from atoll.ir.subgroups import emulated, sized
 from atoll.ir.walk import expressions, has_subgroups, statements, values
 from atoll.plugin import Target
 from atoll_plugins.formats.inline import NO_INLINE, Languages, inline_faults
@@ -62,6 +62,7 @@ def prepare(
     fixed: bool,
     lacks: Lacks,
     subgroups: int | None = None,
+    width: int | None = None,
     links: bool = False,
     inline: Languages = NO_INLINE,
     fuses: bool = True,
@@ -77,6 +78,7 @@ def prepare(
         lacks: What the target lacks.
         subgroups: What the size of a group is a multiple of where its sub-groups are full; in any other
             group they are emulated. None where the target has no sub-groups.
+        width: How many work-items a full sub-group has, where the target always has one answer.
         links: Whether what is emitted is linked later, so that it may call what others define.
         inline: The languages of inline code that the target takes.
         fuses: Whether a kernel that asks for contraction is better for it: the target has the instruction.
@@ -106,6 +108,8 @@ def prepare(
     if not full and has_subgroups(kernel):
         kernel = emulated(kernel, size)
         found = replace(found, shared_bytes=layout(kernel, used).shared_bytes)
+    elif width is not None:
+        kernel = sized(kernel, width)
     return Job(kernel=kernel, target=target, layout=found, group=used, waits=waits)
 
 

@@ -161,21 +161,24 @@ def test_a_vector_of_four_is_one_load_and_one_store(line: str, element: str) -> 
     assert text.count("st.global.v4.") == 1
 
 
-def test_what_follows_from_the_width_of_a_warp_is_computed_before() -> None:
-    text = """
+WARPS = """
 @kernel(block=64)
-def k(x: view[f32], out: view[f32]):
+def k(x: view[vec[f32, 4]], out: view[f32], n: i32):
     total = f32(0)
-    for i in range(atoll.lane_id(), x.size, atoll.subgroup_size()):
-        total += x[i]
+    for i in range(atoll.lane_id(), n, atoll.subgroup_size()):
+        total += (x[i].x + x[i].y) + (x[i].z + x[i].w)
     out[atoll.global_id(0)] = atoll.subgroup_add(total)
 """
-    compiled = kernel_from(text).compiled_for(TARGET)
-    for width, divisions in ((0, 1), (32, 0)):
-        module, _ = module_for(compiled, Promises(plain=True, apart=True), width)
-        assert str(module).count("subgroup_size") > 0 or width == 32
-        assert (module.kernels[0] != module_for(compiled, NOTHING)[0].kernels[0]) or not width, divisions
-    shown = str(kernel_from(text).show("cuda:sm_90"))
-    assert ", 32;" in shown
-    assert "div.s32" not in shown
-    assert "selp.b32 %r" not in shown.split("ld.global")[0]
+
+
+def test_what_follows_from_the_width_of_a_warp_is_computed_before_and_rows_stay_together() -> None:
+    found = kernel_from(WARPS)
+    shown = str(found.show("cuda:sm_90"))
+    assert "div." not in shown
+    assert "shr.u32" in shown
+    compiled = found.compiled()
+    module, _ = module_for(compiled, ALL, 32)
+    target = Target(backend="cuda", arch="sm_90", version="13.0", plain=True, apart=True)
+    text = PtxEmitter().emit(module, compiled.kernel.name, target, (64, 1, 1)).code.decode()
+    assert "ld.global.nc.v4.f32" in text
+    assert "div." not in text
