@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import platform
 import sys
 import time
 from collections import ChainMap
@@ -17,6 +16,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
+from atoll._util.machine import machine
 from atoll._util.spelling import search_path, this_python
 from atoll._util.values import dataclass, field
 from atoll.diagnostics import Diagnostic
@@ -203,7 +203,7 @@ class Session:
         compiler = ""
         if any("compiler" in overlay.text for overlay in manifest.overlays):
             compiler = self._compiler_family()
-        return manifest.resolve(self.accel, self.host, platform.machine(), compiler)
+        return manifest.resolve(self.accel, self.host, machine(), compiler)
 
     def _matched(self, offer: Offer, package: str) -> Taken:
         """Return what this build links of a prebuilt package."""

@@ -9,6 +9,15 @@ from pathlib import Path
 _ROOT = Path("/")
 
 
+def machine() -> str:
+    """Return the processor's architecture as the system spells it."""
+    if hasattr(os, "uname"):  # what `platform` asks too, which imports slowly
+        return os.uname().machine
+    import platform
+
+    return platform.machine()
+
+
 def processors(root: Path = _ROOT) -> int:
     """Return how many processors this process may use, at least 1."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

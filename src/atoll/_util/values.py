@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dataclasses import replace as replace
 
 _OWN = "_atoll_fields"
+_SETTERS = "_atoll_setters"
 
 
 class _Missing:
@@ -290,6 +291,11 @@ def _first_init(self: Any, /, *given: Any, **named: Any) -> None:
     made = _init(cls)
     if cls.__dict__["__init__"] is _first_init:
         cls.__init__ = made
+        if cls.__dataclass_params__.slots and not hasattr(cls, "__post_init__"):
+            fields = cls.__dict__[_OWN]
+            if all(item.init for item in fields.values()):
+                # A copy sets each slot, and asks no default.
+                setattr(cls, _SETTERS, {name: getattr(cls, name).__set__ for name in fields})
     made(self, *given, **named)
 
 
@@ -394,13 +400,20 @@ def _replace(value: Any, /, **changes: Any) -> Any:
         from dataclasses import replace
 
         return replace(value, **changes)
+    cls = value.__class__
+    setters = cls.__dict__.get(_SETTERS)
+    if setters is not None and changes.keys() <= setters.keys():
+        made = object.__new__(cls)
+        for name, put in setters.items():
+            put(made, changes[name] if name in changes else getattr(value, name))
+        return made
     for name, item in found.items():
         if item.init:
             if name not in changes:
                 changes[name] = getattr(value, name)
         elif name in changes:
             raise ValueError(f"field {name} is declared with init=False")
-    return value.__class__(**changes)
+    return cls(**changes)
 
 
 if not TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 from atoll._util.values import dataclass, field
 from atoll.accel import ANY_WORD, AccelSet, Entry
 from atoll.artifact.abi import Abi
-from atoll.artifact.refusal import side
+from atoll.artifact.unfit import side
 from atoll.artifact.values import Fact
 from atoll.diagnostics import Diagnostic, Severity
 from atoll.errors import AtollError, UnreadableError

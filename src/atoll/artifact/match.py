@@ -16,7 +16,7 @@ from atoll.accel import AccelSet, BackendRules, DeviceFacts, Difference, Relatio
 from atoll.accel.relations import device_text
 from atoll.artifact.abi import Abi
 from atoll.artifact.descriptor import Descriptor, accel_text
-from atoll.artifact.refusal import Subject, compose, side
+from atoll.artifact.unfit import Subject, compose, side
 from atoll.artifact.values import Fact
 from atoll.diagnostics import Diagnostic, Severity
 

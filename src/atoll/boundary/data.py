@@ -90,10 +90,10 @@ def one_name_faults(items: Iterable[DataItem]) -> list[Diagnostic]:
 def _item(path: str, named: str, package: str, base: str, faults: list[Diagnostic]) -> DataItem:
     place = PurePosixPath(named)
     inside = place.relative_to(base) if base and place.is_relative_to(base) else place
-    folders = inside.parent.parts
+    *folders, last = inside.parts
     faults += [_bad_folder(part, path) for part in folders if not is_identifier(part)]
     namespace = (folded(package), *(safe(part) for part in folders))
-    return DataItem(path=path, namespace=namespace, identifier=folded(place.name))
+    return DataItem(path=path, namespace=namespace, identifier=folded(last))
 
 
 def _bad_folder(part: str, path: str) -> Diagnostic:

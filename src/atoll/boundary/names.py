@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from functools import lru_cache
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _CXX_WORDS = """
@@ -47,6 +48,7 @@ def python_safe(text: str) -> str:
     return f"{text}_" if keyword.iskeyword(text) else text
 
 
+@lru_cache(maxsize=4096)
 def folded(text: str) -> str:
     """Return `text` as an identifier: characters that cannot stand in one become ``_``.
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from atoll._util.values import dataclass, replace
-from atoll.boundary import Entry as BoundaryEntry
-from atoll.boundary import Interface, Root, compare, header, header_name, scan
-from atoll.boundary.roots import marker_stem, missing_root, scan_declared
 from atoll.build.request import BuildRequest
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
 from atoll.manifest import Boundary
 from atoll.manifest.merge import placed
 from atoll.plugin import SourceProduct
+
+if TYPE_CHECKING:
+    from atoll.boundary import Entry as BoundaryEntry
+    from atoll.boundary import Interface, Root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,9 @@ def scan_boundaries(request: BuildRequest) -> dict[str, Scanned]:
 
 
 def _scan(request: BuildRequest, name: str, table: Boundary) -> Scanned:
+    from atoll.boundary import Root, scan
+    from atoll.boundary.roots import scan_declared
+
     listed = [placed(table.origin.base, folder) for folder in table.roots]
     folders = {root_name(folder): PurePosixPath(folder).as_posix() for folder in listed}
     missing = frozenset(root for root, folder in folders.items() if not (request.root / folder).exists())
@@ -129,6 +134,8 @@ def missing_roots(
         served: Backends that code is generated for where the set has them: where a lane generates
             entries of this boundary, their roots need no folder whatever the set.
     """
+    from atoll.boundary.roots import missing_root
+
     filled = {product.root for product in products}
     strange = sorted(root for root in scanned.missing - filled if not (filled and root in served))
     notes = (
@@ -150,6 +157,9 @@ def interface_of(request: BuildRequest, scanned: Scanned, products: Iterable[Sou
     Raises:
         BoundaryError: With every disagreement between roots.
     """
+    from atoll.boundary import compare
+    from atoll.boundary.roots import marker_stem
+
     table = scanned.table
     return compare(
         scanned.generated(products),
@@ -164,6 +174,8 @@ def interface_of(request: BuildRequest, scanned: Scanned, products: Iterable[Sou
 
 def header_path(request: BuildRequest, scanned: Scanned) -> str:
     """Return where the generated C header stands, relative to the root."""
+    from atoll.boundary import header_name
+
     return f"{include_folder(request)}/{header_name(scanned.table.module)}"
 
 
@@ -174,4 +186,6 @@ def include_folder(request: BuildRequest) -> str:
 
 def header_text(interface: Interface) -> str:
     """Return the generated C header."""
+    from atoll.boundary import header
+
     return header(interface)

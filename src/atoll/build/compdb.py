@@ -28,7 +28,8 @@ def compile_commands(
     ]
     rows.sort(key=lambda row: (str(row["file"]), str(row["output"])))
     # A row a line: indenting them takes the slow half of `json`.
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    lines = ",\n".join(map(encode, rows))
     return f"[\n{lines}\n]\n" if rows else "[]\n"
 
 

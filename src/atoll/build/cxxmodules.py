@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-from atoll.boundary import Interface, cxx_module, cxx_module_file
 from atoll.build.request import BuildRequest
 from atoll.build.roots import Generated, generated_includes
 from atoll.manifest import Shape
 from atoll.plugin import Unit
+
+if TYPE_CHECKING:
+    from atoll.boundary import Interface
 
 _CXX = frozenset((".cc", ".cpp", ".cppm", ".cxx"))
 _LIMIT = 4 << 20
@@ -44,6 +47,8 @@ def add_cxx_module(
     request: BuildRequest, generated: Generated, target: str, interface: Interface, shape: Shape
 ) -> None:
     """Add the unit of a boundary's module to a target."""
+    from atoll.boundary import cxx_module, cxx_module_file
+
     path = f"{request.plan_folder}/modules/{cxx_module_file(interface.module)}"
     generated.files[path] = cxx_module(interface, str(shape))
     generated.units.append(

@@ -19,7 +19,7 @@ from atoll.build.values import BuildPlan, Output
 from atoll.diagnostics import Diagnostic, Severity, Span
 from atoll.graph import Action, Graph, Role
 
-FORMAT = 2
+FORMAT = 3
 RECORDS = ".atoll/plan/records"
 _ENGINE = ("atoll", "atoll_plugins")
 _ENGINE_FILES = (".py", ".c", ".h", ".txt")
@@ -82,7 +82,7 @@ def remember(root: Path, key: str, plan: BuildPlan, before: Mapping[str, list[in
     value = {
         **{name: getattr(plan, name) for name in kept},
         "stamps": dict(before),
-        "written": stamps(root, plan.generated),
+        "written": stamps(root, plan.written),
         "actions": [asdict(action) for action in plan.graph.actions],
         "outputs": [asdict(output) for output in plan.outputs],
         "floors": [asdict(floor) for floor in plan.floors],

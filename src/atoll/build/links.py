@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from atoll._util.values import replace
 from atoll.build.boundaries import header_path
 from atoll.build.datafiles import side_copies
-from atoll.build.install import Library, install, install_folder
 from atoll.build.laneplans import HOST
 from atoll.build.libraries import link_args
 from atoll.build.linked import linked_targets, run_paths, uses
@@ -16,6 +16,9 @@ from atoll.build.work import Work, left_out
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
 from atoll.plugin import LinkRequest, ObjectProduct, RuntimeFolder
+
+if TYPE_CHECKING:
+    from atoll.build.install import Library
 
 
 def link(work: Work, part: Part) -> None:
@@ -63,7 +66,11 @@ def link(work: Work, part: Part) -> None:
 def install_libraries(work: Work) -> None:
     """Lay out what other projects use of the libraries; a library's files are made with it."""
     libraries = [part for part in work.parts if part.kind in ("static", "shared") and not part.root]
-    beside = side_copies(work.data, f"{install_folder(work.request)}/lib") if libraries else ()
+    if not libraries:
+        return
+    from atoll.build.install import install, install_folder
+
+    beside = side_copies(work.data, f"{install_folder(work.request)}/lib")
     work.actions += beside
     for part in libraries:
         files, actions = install(work.request, _library(work, part))
@@ -78,6 +85,8 @@ def install_libraries(work: Work) -> None:
 
 
 def _library(work: Work, part: Part) -> Library:
+    from atoll.build.install import Library
+
     target = work.request.manifest.targets[part.target]
     objects = _objects(work, part)
     scanned = work.boundaries.get(target.boundary or "")

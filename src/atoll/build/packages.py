@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from atoll._util.values import dataclass, field
 from atoll.build.lock import Lock, Locked
-from atoll.build.prebuilt import Offer, Taken, offer_of
 from atoll.build.programs import Owner
 from atoll.diagnostics import Diagnostic, Severity
 from atoll.errors import AtollError, BuildError
@@ -26,6 +25,7 @@ from atoll.manifest.merge import LIBRARIES, Part, merge_packages, with_data_targ
 from atoll.store import Payload
 
 if TYPE_CHECKING:
+    from atoll.build.prebuilt import Offer, Taken
     from atoll.store import Store
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".zip", ".whl")
@@ -191,6 +191,8 @@ class _Work:
             place = _there(folder, table.index)
             why = f"an index of artifacts, as {consumer} declares it"
             found = _Found(name, consumer, table, place.parent, table.index, why)
+            from atoll.build.prebuilt import offer_of
+
             found.offer = offer_of(place, place.parent, name)
             found.version = found.offer.index.version
             return found
@@ -302,6 +304,8 @@ def _opened(found: _Found, file: str) -> _Found:
     descriptors = sorted(found.folder.glob("*.dist-info/atoll.json"))
     if not descriptors:
         raise BuildError(_no_manifest(found, file))
+    from atoll.build.prebuilt import offer_of
+
     found.offer = offer_of(descriptors[0], found.folder, found.name)
     found.version = found.offer.index.version
     return found

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from atoll._util.spelling import this_python
-from atoll.boundary import Interface, python_files
 from atoll.build.parts import python_folder
 from atoll.build.request import BuildRequest
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
 from atoll.graph import Action, Role
 from atoll.manifest import Target
+
+if TYPE_CHECKING:
+    from atoll.boundary import Interface
 
 _COPY = str(Path(__file__).resolve().with_name("copying.py"))
 _LEFT = ("__pycache__",)
@@ -38,6 +41,8 @@ def package_actions(
         beside: The embedded files themselves, with where they come from.
         imports: What the ``__init__.py`` of each namespace of embedded files imports.
     """
+    from atoll.boundary import python_files
+
     authored = {inside: path for folder in target.packages for inside, path in _authored(request, folder)}
     files: dict[str, str] = {}
     sources = dict(authored)

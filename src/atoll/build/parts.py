@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sysconfig
 from collections.abc import Iterable
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from atoll._util.values import dataclass
-from atoll.boundary import Interface, module_file, registry_symbols, root_file
-from atoll.boundary.interface import HOST_ROOT
-from atoll.boundary.python import STABLE
+from atoll.accel import PROCESSOR as HOST_ROOT
 from atoll.build.boundaries import Scanned
 from atoll.build.request import BuildRequest
 from atoll.build.values import Output
@@ -17,6 +15,9 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
 from atoll.manifest import Shape, Target, TargetKind
 from atoll.plugin import RuntimeFolder, Unit
+
+if TYPE_CHECKING:
+    from atoll.boundary import Interface
 
 MODULE = "@module"
 """The root of the unit that is a Python extension module; no folder can be called so."""
@@ -102,6 +103,8 @@ def parts_of(
         if target.kind is TargetKind.SHARED and interface is not None:
             exports = tuple(item.name for item in interface.entries)
             if _shape(request, target) is Shape.REGISTRY:
+                from atoll.boundary import registry_symbols
+
                 exports += registry_symbols(interface)
         kind = _LINK[target.kind]
         return (Part(target=name, kind=kind, output=output, exports=exports, args=args, libraries=libraries),)
@@ -117,6 +120,8 @@ def _python_parts(
     roots: tuple[str, ...],
     args: tuple[str, ...],
 ) -> Iterable[Part]:
+    from atoll.boundary import module_file, root_file
+
     tree = python_folder(request)
     init = (f"PyInit_{interface.segments[-1]}",)
     module = f"{tree}/{module_file(interface, module_suffix())}"
@@ -138,6 +143,10 @@ def _python_parts(
 
 def module_suffix() -> str:
     """Return how an extension module ends that this Python takes: its own where it is free-threaded."""
+    import sysconfig
+
+    from atoll.boundary.python import STABLE
+
     own = str(sysconfig.get_config_var("EXT_SUFFIX"))
     return own if sysconfig.get_config_var("Py_GIL_DISABLED") else STABLE
 

@@ -7,12 +7,10 @@ headers and tables, ask the host lane, link (:mod:`atoll.build.links`). Words: a
 
 from __future__ import annotations
 
-import platform
-import sysconfig
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atoll._util.values import replace
-from atoll.boundary import Interface
 from atoll.boundary.stored import python_imports
 from atoll.build.boundaries import (
     Scanned,
@@ -63,6 +61,9 @@ from atoll.errors import AtollError, BuildError, UnreadableError
 from atoll.graph import Action, Graph
 from atoll.manifest import Shape, Target, TargetKind
 from atoll.plugin import SourceProduct, Unit
+
+if TYPE_CHECKING:
+    from atoll.boundary import Interface
 
 
 def plan(request: BuildRequest) -> BuildPlan:
@@ -338,6 +339,9 @@ def _only_declared(work: Work, part: Part, root: str, driver: str) -> bool:
 
 
 def _python_headers() -> str:
+    import platform
+    import sysconfig
+
     folder = sysconfig.get_path("include")
     if not (Path(folder) / "Python.h").is_file():
         raise BuildError(

@@ -16,13 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from atoll._util.child import run
 from atoll._util.files import write_atomic
 from atoll._util.spelling import this_python
 from atoll._util.values import dataclass, field
 from atoll.accel import AccelSet
 from atoll.artifact import Fact
-from atoll.build import program
 from atoll.build.fresh import engine_stamp
 from atoll.build.request import BuildRequest
 from atoll.diagnostics import Diagnostic, Severity
@@ -241,6 +239,8 @@ def _key(place: Path, asked: Mapping[str, Any]) -> str:
     # Of the environment only what the program asked for counts; that stands in the answer.
     known = {name: value for name, value in asked.items() if name != "environment"}
     known["path"] = asked["environment"].get("PATH", "")
+    from atoll.build import program
+
     text = json.dumps([program.API, engine_stamp(), known], sort_keys=True).encode()
     return hashlib.sha256(text + place.read_bytes()).hexdigest()[:32]
 
@@ -249,8 +249,11 @@ def _key(place: Path, asked: Mapping[str, Any]) -> str:
 
 
 def _run(request: BuildRequest, owner: Owner, asked: Mapping[str, Any]) -> dict[str, Any]:
-    path = owner.program
     import tempfile
+
+    from atoll._util.child import run
+
+    path = owner.program
 
     with tempfile.TemporaryDirectory(prefix="atoll-program-") as folder:
         question, answer = Path(folder) / "request.json", Path(folder) / "answer.json"
@@ -330,6 +333,8 @@ def _refused(path: str, finding: Mapping[str, Any], asked: Mapping[str, Any]) ->
 
 
 def _keep(kept: Path, said: Mapping[str, Any], request: BuildRequest, owner: Owner) -> None:
+    from atoll.build import program
+
     value: dict[str, Any] = {
         "said": said,
         "inputs": {path: _digest(owner.files / path) for path in said.get("inputs", ())},
@@ -344,6 +349,8 @@ def _keep(kept: Path, said: Mapping[str, Any], request: BuildRequest, owner: Own
 
 def _recall(kept: Path, request: BuildRequest, owner: Owner) -> dict[str, Any] | None:
     """Return a kept answer where everything it was made from is as it was."""
+    from atoll.build import program
+
     try:
         value = json.loads(kept.read_text(encoding="utf-8"))
         said: dict[str, Any] = value["said"]

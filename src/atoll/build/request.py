@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +37,7 @@ class BuildRequest:
         host: ``linux``, ``macos`` or ``windows``.
         features: Features that were asked for; the manifest has those that are on.
         packages: The project's dependencies, which are merged into the manifest.
+        identity: The folder name of this build: the profile, the set's backends, and a digest of both.
     """
 
     root: Path
@@ -52,11 +52,12 @@ class BuildRequest:
     host: str = "linux"
     features: tuple[str, ...] = ()
     packages: Packages | None = None
+    identity: str = field(init=False, compare=False)
 
-    @property
-    def identity(self) -> str:
-        """The folder name of this build: the profile, the set's backends, and a digest of both."""
-        return build_identity(self.profile_name, self.accel, self.features)
+    def __post_init__(self) -> None:
+        # Asked for with each path of a plan.
+        named = build_identity(self.profile_name, self.accel, self.features)
+        object.__setattr__(self, "identity", named)
 
     @property
     def folder(self) -> str:
@@ -69,7 +70,6 @@ class BuildRequest:
         return f"{PLAN}/{self.identity}"
 
 
-@lru_cache(maxsize=64)
 def build_identity(profile: str, accel: AccelSet, features: tuple[str, ...] = ()) -> str:
     """Return a folder name for a profile, a set and asked features: two of them never share one."""
     asked = "\n".join(sorted(set(features)))

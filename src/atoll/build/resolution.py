@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 from typing import Any
 
 from atoll._util.installed import version as installed_version
+from atoll._util.machine import machine
 from atoll.artifact import Fact
 from atoll.build.libraries import resolved
 from atoll.build.programs import Declared
@@ -26,7 +26,7 @@ def resolution(work: Work, floors: tuple[Fact, ...]) -> dict[str, Any]:
             "opt": request.profile.opt,
             "debug": request.profile.debug,
         },
-        "host": {"system": request.host, "machine": platform.machine()},
+        "host": {"system": request.host, "machine": machine()},
         "lanes": work.lanes.resolution(),
         "links": resolved(work.lanes.packages),
         "floors": [str(floor) for floor in floors],

@@ -7,20 +7,10 @@ a driver is found by the root it is named like, or by the backend of what the pa
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from atoll._util.values import dataclass, field
-from atoll.boundary import (
-    Interface,
-    python_source,
-    registry_header,
-    registry_header_name,
-    registry_source,
-    root_header,
-    root_header_name,
-    root_source,
-)
-from atoll.boundary.interface import HOST_ROOT
-from atoll.boundary.registry import suffixed
+from atoll.accel import PROCESSOR as HOST_ROOT
 from atoll.build.boundaries import include_folder
 from atoll.build.parts import MODULE, ROOT_SYMBOL, Part
 from atoll.build.request import BuildRequest
@@ -29,6 +19,9 @@ from atoll.plugin import Unit
 from atoll.plugin.memories import memories
 from atoll.runtime import core_source
 from atoll.runtime import include_folder as runtime_include_folder
+
+if TYPE_CHECKING:
+    from atoll.boundary import Interface
 
 
 @dataclass(slots=True)
@@ -88,6 +81,9 @@ def add_root(
 
     `declared` is whether nothing in the root's bytes says which devices they are for.
     """
+    from atoll.boundary import root_source
+    from atoll.boundary.registry import suffixed
+
     path = f"{request.plan_folder}/roots/{part.target}/{part.root}.c"
     processor = driver in ("", HOST_ROOT)
     generated.files[path] = root_source(
@@ -106,11 +102,15 @@ def add_root(
 
 def root_header_path(request: BuildRequest, module: str, root: str) -> str:
     """Return where the header stands that renames the entries of a root, relative to the project."""
+    from atoll.boundary import root_header_name
+
     return f"{include_folder(request)}/{root_header_name(module, root)}"
 
 
 def registry_files(request: BuildRequest, interface: Interface) -> dict[str, str]:
     """Return the headers of a registry: its table, and one for each root."""
+    from atoll.boundary import registry_header, registry_header_name, root_header
+
     table = f"{include_folder(request)}/{registry_header_name(interface)}"
     renaming = {
         root_header_path(request, interface.module, root): root_header(interface, root)
@@ -123,6 +123,8 @@ def add_registry(
     request: BuildRequest, generated: Generated, part: Part, interface: Interface, roots: Iterable[str]
 ) -> None:
     """Add what chooses among the roots of a program."""
+    from atoll.boundary import registry_source
+
     path = f"{request.plan_folder}/registries/{part.target}.c"
     generated.files[path] = registry_source(interface, tuple(roots))
     _add_unit(request, generated, part, path)
@@ -133,6 +135,8 @@ def add_module(
     request: BuildRequest, generated: Generated, part: Part, interface: Interface, shape: Shape, python: str
 ) -> None:
     """Add the source of a Python extension module; `python` is the folder of ``Python.h``."""
+    from atoll.boundary import python_source
+
     path = f"{request.plan_folder}/modules/{interface.module}.c"
     # Only what takes device memory asks drivers: the others are not loaded for it.
     asked = interface.roots if any(item.entry.device_space for item in interface.entries) else ()

@@ -11,16 +11,13 @@ from atoll._util.files import write_if_changed
 from atoll._util.near import nearest
 from atoll._util.values import replace
 from atoll.artifact import Fact
-from atoll.build import floors
-from atoll.build.values import BuildPlan
+from atoll.build.values import COMMANDS, GENERATED, RESOLUTION, BuildPlan
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
-from atoll.graph import Event, Result, Role, execute
+from atoll.graph import Event, Result, Role
 
 if TYPE_CHECKING:
     from atoll.plugin import Registry
-
-GENERATED = "generated.json"
 
 
 def write_plan(root: Path, plan: BuildPlan) -> None:
@@ -36,8 +33,8 @@ def write_plan(root: Path, plan: BuildPlan) -> None:
         write_if_changed(root / path, text)
     write_if_changed(record, json.dumps(sorted(plan.generated), indent=1) + "\n")
     resolution = json.dumps(plan.resolution, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    write_if_changed(root / plan.folder / "resolution.json", resolution)
-    write_if_changed(root / plan.folder / "compile_commands.json", plan.commands)
+    write_if_changed(root / plan.folder / RESOLUTION, resolution)
+    write_if_changed(root / plan.folder / COMMANDS, plan.commands)
 
 
 def _earlier(record: Path) -> set[str]:
@@ -56,6 +53,8 @@ def check_floors(
     Raises:
         BuildError: Where it will run here and a floor is missed.
     """
+    from atoll.build import floors
+
     missed = floors.missed(plan.floors, _facts(plan, registry, environment))
     found = floors.diagnostics(missed, elsewhere=elsewhere)
     if found and not elsewhere:
@@ -64,6 +63,8 @@ def check_floors(
 
 
 def _facts(plan: BuildPlan, registry: Registry, environment: Mapping[str, str]) -> tuple[Fact, ...]:
+    from atoll.build import floors
+
     return floors.gather(plan.floors, registry, environment)
 
 
@@ -80,6 +81,8 @@ def carry_out(
     Raises:
         BuildError: Where there is no such target, or with every action that failed.
     """
+    from atoll.graph import execute
+
     graph = replace(plan.graph, defaults=_wanted(plan, targets)) if targets else plan.graph
     return execute(graph, root=root, folder=plan.folder, jobs=jobs, on_event=on_event)
 

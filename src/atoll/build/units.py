@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from atoll.boundary.cheader import OWN_STRUCTS
 from atoll.build.boundaries import Scanned, header_path, include_folder
 from atoll.build.laneplans import HOST
 from atoll.build.linked import linked_targets, used_targets
@@ -107,7 +106,11 @@ def _units(
     elif scanned is not None and selected.lane != HOST:
         forced = (header_path(request, scanned),)
     general = () if target.origin.package else request.manifest.build.defines
-    own = (OWN_STRUCTS,) if scanned is not None and root and scanned.owns_structs else ()
+    own: tuple[str, ...] = ()
+    if scanned is not None and root and scanned.owns_structs:
+        from atoll.boundary.cheader import OWN_STRUCTS
+
+        own = (OWN_STRUCTS,)
     return [
         Unit(
             path=selected.path,

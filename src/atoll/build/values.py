@@ -10,6 +10,8 @@ from atoll.artifact import Fact
 from atoll.diagnostics import Diagnostic
 from atoll.graph import Graph
 
+GENERATED, RESOLUTION, COMMANDS = "generated.json", "resolution.json", "compile_commands.json"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
@@ -65,3 +67,12 @@ class BuildPlan:
     floors: tuple[Fact, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     inputs: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """Every file that writing the plan writes, relative to the root.
+
+        Calls that differ in their PATH alone share a folder: what one of them wrote is not the other's.
+        """
+        own = (f"{self.folder}/{name}" for name in (RESOLUTION, COMMANDS))
+        return (*self.generated, f"{self.plan_folder}/{GENERATED}", *own)

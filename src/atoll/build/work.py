@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from atoll._util.values import dataclass, field
-from atoll.boundary import Interface
 from atoll.build.boundaries import Scanned
 from atoll.build.datafiles import DataPlan
 from atoll.build.laneplans import LaneRun
@@ -17,6 +17,9 @@ from atoll.build.values import Output
 from atoll.graph import Action
 from atoll.manifest import Selection
 from atoll.plugin import DataProduct, SourceProduct, Unit
+
+if TYPE_CHECKING:
+    from atoll.boundary import Interface
 
 
 @dataclass(slots=True)

@@ -10,8 +10,6 @@ Ranges: 00xx usage and surface · 01xx accel · 02xx manifest and units · 03xx 
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from functools import cache
 
 from atoll._util.values import dataclass
@@ -28,6 +26,9 @@ class CodeInfo:
 @cache
 def codes() -> dict[str, CodeInfo]:
     """Return every code with its meaning, in order."""
+    import importlib
+    import pkgutil
+
     from atoll.diagnostics import table
 
     merged: dict[str, CodeInfo] = {}

@@ -5,12 +5,23 @@ actions with default outputs; an *edge* is an action as the executor runs it.
 Lanes describe actions (:mod:`atoll.plugin`); the planner joins them (:mod:`atoll.build`).
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from atoll.graph.action import Action, Role
 from atoll.graph.event import Event, Result
-from atoll.graph.executor import execute, is_busy
 from atoll.graph.graph import Graph, check
-from atoll.graph.program import ninja_program
-from atoll.graph.story import EdgeStory, FileStory, build_folders, edges, explain
+
+if TYPE_CHECKING:
+    from atoll.graph.executor import execute, is_busy
+    from atoll.graph.program import ninja_program
+    from atoll.graph.story import EdgeStory, FileStory, build_folders, edges, explain
+
+_LATE = {
+    **dict.fromkeys(("execute", "is_busy"), "executor"),
+    **dict.fromkeys(("EdgeStory", "FileStory", "build_folders", "edges", "explain"), "story"),
+    "ninja_program": "program",
+}
 
 __all__ = [
     "Action",
@@ -28,3 +39,10 @@ __all__ = [
     "is_busy",
     "ninja_program",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what runs a graph only where one is run: who describes actions starts nothing."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)

@@ -19,6 +19,7 @@ BASE_ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"}
 RUNNER_VERSION = 1
 _FREE = {"time_limit", "name"}
 _encoded = json.encoder.encode_basestring_ascii
+_sorted = json.JSONEncoder(sort_keys=True).encode
 
 
 def spec(action: Action) -> dict[str, Any]:
@@ -38,21 +39,31 @@ def spec(action: Action) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=4)
 def _deciding(action: Action) -> str:
     """Return everything of a spec that decides the outputs, as JSON."""
-    return json.dumps(
-        {name: value for name, value in spec(action).items() if name not in _FREE}, sort_keys=True
-    )
+    return _sorted({name: value for name, value in spec(action).items() if name not in _FREE})
 
 
 @lru_cache(maxsize=1 << 14)
 def digest(action: Action) -> str:
     """Return the digest that names the action's spec and record."""
-    return hashlib.sha256(_deciding(action).encode()).hexdigest()[:32]
+    return _digest(_deciding(action))
 
 
-def spec_text(action: Action) -> str:
-    """Return the spec as its text among the others: what decides the digest, and what does not."""
-    more = f'"name": {_encoded(action.name)}, "time_limit": {json.dumps(action.time_limit)}'
-    return f"{_deciding(action)[:-1]}, {more}}}\n"
+def _digest(deciding: str) -> str:
+    return hashlib.sha256(deciding.encode()).hexdigest()[:32]
+
+
+@lru_cache(maxsize=64)
+def _seconds(limit: float | None) -> str:
+    return json.dumps(limit)
+
+
+def named_spec(action: Action) -> tuple[str, str]:
+    """Return the digest of an action, and its spec as its text among the others.
+
+    What decides the digest comes first in the text, then what does not.
+    """
+    deciding = _deciding(action)
+    more = f'"name": {_encoded(action.name)}, "time_limit": {_seconds(action.time_limit)}'
+    return _digest(deciding), f"{deciding[:-1]}, {more}}}\n"

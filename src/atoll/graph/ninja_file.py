@@ -8,7 +8,7 @@ a second file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from atoll.graph.action import Action
 from atoll.graph.edge import digest
@@ -73,23 +73,25 @@ class _Paths:
         return f"${{{name}}}"
 
 
-def graph_text(graph: Graph, state: str) -> str:
+def graph_text(graph: Graph, state: str, digests: Mapping[str, str] | None = None) -> str:
     """Return the text of ``build.ninja``.
 
     Args:
         graph: A checked graph.
         state: The executor's own folder relative to the project root.
+        digests: The digest of each action by its name, where they are known.
     """
     paths = _Paths()
-    edges = "".join(_edge(action, paths) for action in sorted(graph.actions, key=lambda item: item.name))
+    known = digests if digests is not None else {action.name: digest(action) for action in graph.actions}
+    ordered = sorted(graph.actions, key=lambda item: item.name)
+    edges = "".join([_edge(action, known[action.name], paths) for action in ordered])
     wanted = sorted(graph.defaults or graph.made_unasked)
     default = f"\ndefault{paths(wanted)}\n" if wanted else ""
     variables = "".join(f"{name} = {escape_value(path)}\n" for path, name in paths.variables.items())
     return f"{_HEAD.format(state=escape_path(state))}\n{variables}{edges}{default}"
 
 
-def _edge(action: Action, paths: _Paths) -> str:
-    found = digest(action)
+def _edge(action: Action, found: str, paths: _Paths) -> str:
     first, *rest = action.outputs
     outputs = f"{paths([first])}{' |' + paths(rest) if rest else ''}"
     rule = "run" if action.depfile is None else "run_with_depfile"

@@ -16,7 +16,7 @@ from typing import Any
 from atoll._util.files import write_atomic, write_if_changed
 from atoll._util.values import dataclass
 from atoll.graph.action import Action
-from atoll.graph.edge import digest, spec_text
+from atoll.graph.edge import digest, named_spec
 from atoll.graph.graph import Graph
 from atoll.graph.ninja_file import graph_text
 from atoll.graph.runner import OUTPUT_STAMP, ROW, ROW_BYTES, SPECS, stamp
@@ -67,12 +67,16 @@ def lay_out(state: State, graph: Graph) -> tuple[str, ...]:
         The files that were removed.
     """
     removed = _remove_dead(state, graph)
-    specs = {digest(action): spec_text(action) for action in graph.actions}
+    named = {action.name: named_spec(action) for action in graph.actions}
+    specs = dict(named.values())
     write_if_changed(state.path / SPECS, specs_text(specs))
     for old in _files(state.path / "done"):
         if old.name.partition(".")[0] not in specs:
             old.unlink(missing_ok=True)
-    write_if_changed(state.path / "build.ninja", graph_text(graph, state.relative))
+    write_if_changed(
+        state.path / "build.ninja",
+        graph_text(graph, state.relative, {name: made for name, (made, _) in named.items()}),
+    )
     if not (state.path / FORCED).exists():
         _write_forced(state, {})
     return removed

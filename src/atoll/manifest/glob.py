@@ -91,22 +91,30 @@ def _closed(parts: tuple[str, ...], at: Iterable[int]) -> frozenset[int]:
     return frozenset(found)
 
 
-def expand(root: Path, pattern: Pattern) -> list[str]:
+def expand(root: Path, pattern: Pattern, links: set[str] | None = None) -> list[str]:
     """Return the files that a pattern names, relative to the root, sorted.
+
+    Args:
+        root: Where the pattern begins.
+        pattern: What to match.
+        links: Gets those that a link leads to: the file itself, or a folder above it below the root.
 
     Raises:
         TooMany: Where the folder holds more than `MAX_ENTRIES` entries or is deeper than `MAX_DEPTH`.
     """
     found = list(_walk(root, pattern))
-    return sorted(found)
+    if links is not None:
+        links.update(path for path, linked in found if linked)
+    return sorted(path for path, _ in found)
 
 
-def _walk(root: Path, pattern: Pattern) -> Iterator[str]:
+def _walk(root: Path, pattern: Pattern) -> Iterator[tuple[str, bool]]:
+    """Give each file with whether a link leads to it."""
     parts, count = pattern.parts, 0
-    todo: list[tuple[str, frozenset[int], tuple[tuple[int, int], ...]]]
-    todo = [("", _closed(parts, {0}), (_identity(root),))]
+    todo: list[tuple[str, frozenset[int], tuple[tuple[int, int], ...], bool]]
+    todo = [("", _closed(parts, {0}), (_identity(root),), False)]
     while todo:
-        folder, at, above = todo.pop()
+        folder, at, above, linked = todo.pop()
         for entry in _entries(root / folder):
             count += 1
             if count > MAX_ENTRIES or len(above) > MAX_DEPTH:
@@ -115,13 +123,14 @@ def _walk(root: Path, pattern: Pattern) -> Iterator[str]:
             if not after:
                 continue
             path = f"{folder}/{entry.name}" if folder else entry.name
+            through = linked or entry.is_symlink()
             if _is_folder(entry):
                 inner = _identity(Path(entry.path))
                 # A link to a folder above would be walked for ever.
                 if inner not in above:
-                    todo.append((path, after, (*above, inner)))
+                    todo.append((path, after, (*above, inner), through))
             elif len(parts) in after and (_is_file(entry) or broken(root, path) is not None):
-                yield path
+                yield path, through
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

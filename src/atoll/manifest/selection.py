@@ -311,7 +311,8 @@ class _Work:
 
     def _expand(self, source: Source, pattern: glob.Pattern) -> list[str]:
         try:
-            found = glob.expand(self.root, pattern)
+            links: set[str] = set()
+            found = glob.expand(self.root, pattern, links)
         except glob.TooMany:
             raise _Refused(
                 Diagnostic(
@@ -324,7 +325,7 @@ class _Work:
             ) from None
         if not found and source.accel is None and source.archs is None and source.glob != DEFAULT_SOURCES:
             self._nothing(source)
-        for path in found:
+        for path in sorted(links):
             fault = glob.link_fault(self.root, path, source.glob, source.span)
             if fault is not None:
                 raise _Refused(fault)

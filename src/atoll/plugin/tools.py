@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
+import sys
+import time
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -31,6 +32,8 @@ note_miss = note_why
 # What a program that is asked for a fact may see of the caller's environment.
 KEPT = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT")
 ANSWER_BYTES = 4 << 20
+# Two changes of a folder within a tick of the clock have one time.
+_SETTLED = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,17 @@ def find_program(name: str, environment: Mapping[str, str]) -> Path | None:
     if "/" in name:
         path = Path(name)
         return path if path.is_file() and os.access(path, os.X_OK) else None
-    found = shutil.which(name, path=environment.get("PATH", ""))
-    return Path(found) if found else None
+    if os.name == "nt":
+        import shutil
+
+        found = shutil.which(name, path=environment.get("PATH", ""))
+        return Path(found) if found else None
+    # What `shutil` does; it imports three compressors.
+    for folder in environment.get("PATH", "").split(os.pathsep):
+        path = Path(folder, name)
+        if folder and path.is_file() and os.access(path, os.X_OK):
+            return path
+    return None
 
 
 def programs_like(pattern: str, environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -69,11 +81,19 @@ def programs_like(pattern: str, environment: Mapping[str, str]) -> tuple[Path, .
     return tuple(found.values())
 
 
-def _listed(folder: str) -> list[str]:
+def _listed(folder: str) -> tuple[str, ...]:
+    """Return the names in a folder; one that has not changed for a while is listed once a process."""
     try:
-        return os.listdir(folder) if folder else []  # noqa: PTH208 - a thousand names, of which few are looked at
+        changed = os.stat(folder).st_mtime_ns if folder else 0  # noqa: PTH116 - as for `listdir`
+        settled = changed < time.time_ns() - _SETTLED
+        return _names(folder, changed if settled else time.time_ns()) if folder else ()
     except OSError:
-        return []
+        return ()
+
+
+@lru_cache(maxsize=256)
+def _names(folder: str, _stamp: int) -> tuple[str, ...]:
+    return tuple(os.listdir(folder))  # noqa: PTH208 - a thousand names, of which few are looked at
 
 
 def ask(
@@ -185,6 +205,10 @@ def cache_folder(environment: Mapping[str, str], kind: str = "") -> Path:
     stated = environment.get("ATOLL_CACHE")
     if stated:
         return Path(stated).absolute() / kind
+    if sys.platform == "linux":  # what `platformdirs` says there, and imports four modules for
+        return Path(
+            os.environ.get("XDG_CACHE_HOME", "").strip() or Path("~/.cache").expanduser(), "atoll", kind
+        )
     from platformdirs import user_cache_path
 
     return user_cache_path("atoll") / kind
@@ -205,6 +229,9 @@ def output_path(build: str, lane: str, *parts: str) -> str:
 
     A source outside the project root keeps its name: ``..`` becomes ``__up__``.
     """
+    joined = "/".join(parts)
+    if joined and "//" not in joined and "/." not in f"/{joined}/":
+        return f"{build}/{lane}/{joined}"
     pieces = [piece for part in parts for piece in part.split("/") if piece not in ("", ".")]
     safe = ["__up__" if piece == ".." else piece for piece in pieces]
     return "/".join([build, lane, *safe])

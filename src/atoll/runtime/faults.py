@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TypeVar
 
-from atoll.artifact import Fact, unmet
+from atoll.artifact import Fact
 from atoll.diagnostics import Diagnostic
 from atoll.errors import DeviceError, DeviceLostError, DeviceTimeoutError, LaunchError, OutOfMemoryError
 from atoll.plugin import DeviceInfo
@@ -138,6 +138,8 @@ def check_required(entry: str, requires: Sequence[Fact], device: DeviceInfo) -> 
     Raises:
         DeviceError: With every fact.
     """
+    from atoll.artifact import unmet
+
     unmet_facts = unmet(requires, device.facts)
     if unmet_facts:
         lacks = (f"it requires {item.dimension} {item.carried}" for item in unmet_facts)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from ctypes import CDLL
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +72,8 @@ def open_table(declared: Path, library: str) -> Table:
     Raises:
         LibraryMissingError: Where the library cannot be opened or lacks a function.
     """
+    from ctypes import CDLL  # a build asks a driver for its launcher and opens nothing
+
     ffi = declarations(declared)
     try:
         handle = CDLL(library)._handle  # not ffi.dlopen: where a library is missing, that starts a compiler

@@ -129,7 +129,8 @@ def assembled(symbol: str, value: Record, path: str) -> str:
         f"{symbol}_record_end:",
     ]
     # `??` would begin a trigraph in strict modes.
-    body = "".join(f'    {_string(line)[:-1]}\\n"\n' for line in lines).replace("??", '?""?')
+    inner = _string("\n".join(lines)).replace("\n", '\\n"\n    "').replace("??", '?""?')
+    body = f'    {inner[:-1]}\\n"\n'
     return _ASSEMBLED.format(section=SECTION, body=body)
 
 

@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import json
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -69,6 +68,8 @@ def _kept(path: Path) -> dict[str, bool]:
 
 
 def _has(compiler: GlslCompiler, name: str, environment: Mapping[str, str]) -> bool | None:
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="atoll-glsl-") as folder:
         source = Path(folder, "probe.comp")
         source.write_text(f"#version 460\n#extension {name} : require\nvoid main() {{}}\n", encoding="utf-8")
@@ -108,9 +109,11 @@ def check_extensions(request: LaneRequest, compiler: GlslCompiler) -> tuple[str,
 
 
 def _text(path: Path) -> str:
+    """Return the text of a shader that may require an extension; most do not."""
     try:
         with path.open("rb") as file:
-            return file.read(READ_BYTES).decode("utf-8", "replace")
+            text = file.read(READ_BYTES)
+        return text.decode("utf-8", "replace") if b"require" in text else ""
     except OSError:
         return ""
 

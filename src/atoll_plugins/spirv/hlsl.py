@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import json
 import struct
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -81,6 +80,8 @@ def why_not(compiler: GlslCompiler, target: str, environment: Mapping[str, str])
 
 
 def _tried(compiler: GlslCompiler, target: str, environment: Mapping[str, str]) -> str:
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="atoll-hlsl-") as folder:
         Path(folder, "probe.comp.hlsl").write_text(_PROBE, encoding="utf-8")
         glslang = compiler.family == "glslang"

@@ -16,7 +16,7 @@ HLSL = ".hlsl"
 
 def is_hlsl(path: str) -> bool:
     """Tell whether a shader is HLSL; everything else is GLSL."""
-    return suffix(path) == HLSL
+    return path.endswith(HLSL) and suffix(path) == HLSL
 
 
 def stage_of(path: str) -> str:

@@ -7,12 +7,12 @@ records the same commands. Both read ``abi.h``.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atoll.accel import DeviceFacts, Version
 from atoll.plugin import DeviceInfo, DriverDevice, LauncherSource
+from atoll.plugin.values import dataclass
 from atoll.runtime import faults, launcher_source
 from atoll.runtime.limits import stated
 from atoll.runtime.native import LibraryMissingError, Table, open_table

@@ -106,6 +106,20 @@ def test_another_compiler_on_path_asks_the_planner_again(tmp_path: Path) -> None
     assert str(tmp_path / "bin/g++") in text
 
 
+def test_what_says_how_it_was_built_is_of_the_last_call(tmp_path: Path) -> None:
+    """Two calls share a build folder where only their PATH differs; the first one's plan is still right."""
+    program(tmp_path / "bin", "g++", 'exec /usr/bin/g++ "$@"')
+    session(tmp_path / "project", PROGRAM)
+    said = []
+    for path in ("/usr/bin:/bin", f"{tmp_path / 'bin'}:/usr/bin:/bin", "/usr/bin:/bin"):
+        found = reopened(tmp_path / "project")
+        found.environment = {"PATH": path}
+        folder = tmp_path / "project" / found.build().folder
+        said.append([(folder / name).read_text() for name in ("resolution.json", "compile_commands.json")])
+    assert said[0] != said[1]
+    assert said[2] == said[0]
+
+
 def test_what_a_lane_said_is_said_again(tmp_path: Path) -> None:
     manifest = (
         REGISTRY["atoll.toml"]
