@@ -442,10 +442,13 @@ class Session:
 
     def _shipped(self, paths: list[str]) -> list[str]:
         """Return the names in the tree that belong to the package: those built and those authored."""
+        from atoll.build.packagetree import place
+
         names = {PurePosixPath(path).name: None for path in paths}
         for target in self.manifest.targets.values():
-            if str(target.kind) == "python":
-                names.update({PurePosixPath(folder).name: None for folder in target.packages})
+            if str(target.kind) == "python" and target.boundary is not None:
+                module = self.manifest.boundary[target.boundary].module
+                names.update({place(each, module).partition("/")[0]: None for each in target.packages})
         return list(names)
 
     def _nothing_to_ship(self) -> UsageError:

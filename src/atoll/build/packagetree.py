@@ -31,7 +31,8 @@ def package_actions(
 ) -> tuple[dict[str, str], list[Action]]:
     """Return the generated text files of a package tree, and the actions that bring each file into it.
 
-    A file that the author ships wins over the ``__init__.py`` that would be generated in its place.
+    A file that the author ships wins over the ``__init__.py`` that would be generated in its place. A folder
+    of the author's that holds folders alone stays a namespace package, shared with other distributions.
 
     Args:
         request: The build.
@@ -43,10 +44,14 @@ def package_actions(
     """
     from atoll.boundary import python_files
 
-    authored = {inside: path for folder in target.packages for inside, path in _authored(request, folder)}
+    module = interface.module
+    authored = {
+        inside: path for folder in target.packages for inside, path in _authored(request, folder, module)
+    }
     files: dict[str, str] = {}
     sources = dict(authored)
-    for inside, text in _with_data(python_files(interface), modules, imports).items():
+    generated = _with_data(python_files(interface), modules, imports)
+    for inside, text in _beside_spaces(generated, authored, interface.segments[:-1]).items():
         if inside not in authored:
             path = f"{request.plan_folder}/python/{inside}"
             files[path] = text
@@ -54,6 +59,39 @@ def package_actions(
     sources |= dict(beside)
     tree = python_folder(request)
     return files, [copy_action(path, f"{tree}/{inside}", inside) for inside, path in sorted(sources.items())]
+
+
+def place(folder: str, module: str) -> str:
+    """Return where a folder of the author's lies in the tree: ``src/mypkg`` at ``mypkg``.
+
+    A path that names the module's own top package starts there: ``src/acme/blur`` lies at ``acme/blur`` where
+    the module is ``acme.blur.kernels``.
+    """
+    parts, top = PurePosixPath(folder).parts, module.partition(".")[0]
+    start = len(parts) - 1 - parts[::-1].index(top) if top in parts else len(parts) - 1
+    return "/".join(parts[start:])
+
+
+def _beside_spaces(
+    generated: Mapping[str, str], authored: Iterable[str], packages: tuple[str, ...]
+) -> dict[str, str]:
+    """Return the generated files without what would make a package of a namespace of the author's.
+
+    Args:
+        generated: The text of each file.
+        authored: What the author ships.
+        packages: The packages above the module, from the top. The last holds the module and is no namespace.
+    """
+    folders = {PurePosixPath(path).parent for path in authored}
+    paths = ["/".join(packages[: depth + 1]) for depth in range(len(packages))]
+    spaces = {str(above) for folder in folders for above in folder.parents} - {
+        *map(str, folders),
+        *paths[-1:],
+    }
+    typed = next((f"{path}/py.typed" for path in paths if path not in spaces), "")
+    moved = {f"{space}/py.typed": typed for space in spaces}
+    left = {f"{space}/__init__.py" for space in spaces}
+    return {moved.get(path, path): text for path, text in generated.items() if path not in left}
 
 
 def _with_data(
@@ -68,7 +106,7 @@ def _with_data(
     return whole
 
 
-def _authored(request: BuildRequest, folder: str) -> Iterator[tuple[str, str]]:
+def _authored(request: BuildRequest, folder: str, module: str) -> Iterator[tuple[str, str]]:
     base = request.root / folder
     if not base.is_dir():
         raise BuildError(
@@ -83,7 +121,7 @@ def _authored(request: BuildRequest, folder: str) -> Iterator[tuple[str, str]]:
         inside = path.relative_to(base)
         if path.is_file() and not any(part in _LEFT or part.startswith(".") for part in inside.parts):
             yield (
-                f"{PurePosixPath(folder).name}/{inside.as_posix()}",
+                f"{place(folder, module)}/{inside.as_posix()}",
                 path.relative_to(request.root).as_posix(),
             )
 

@@ -171,7 +171,11 @@ class Target:
     timeout: float | None = key("Seconds after which a test is stopped.", default=None)
     exclusive: bool = key("Whether a test runs alone.", default=False)
     boundary: str | None = key("The boundary (`[boundary.NAME]`) whose entries it carries.", default=None)
-    packages: tuple[str, ...] = key("Python package folders that a `python` target ships.", default=())
+    packages: tuple[str, ...] = key(
+        "Python package folders that a `python` target ships, each under its own name; a path that names the "
+        "module's top package starts there (`src/acme/blur` ships as `acme/blur`).",
+        default=(),
+    )
     added: tuple[Source, ...] = field(default=(), metadata={"hidden": True})
     prebuilt: tuple[str, ...] = field(default=(), metadata={"hidden": True})
     origin: Origin = _origin()

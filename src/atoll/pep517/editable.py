@@ -41,7 +41,7 @@ def write_editable(session: Session, made: Built, settings: Settings, metadata: 
     name = f"_editable_{metadata.stem.partition('-')[0]}"
     with tempfile.TemporaryDirectory() as folder:
         finder, start = Path(folder, "finder"), Path(folder, "start")
-        finder.write_text(finder_text(session.root, _names(made), settings), encoding="utf-8")
+        finder.write_text(finder_text(session.root, importable(made.tree), settings), encoding="utf-8")
         start.write_text(f"import {name}\n", encoding="utf-8")
         files = {f"{name}.py": finder, f"{name}.pth": start}
         path, _ = write_wheel(files, metadata, out, tag=TAG)
@@ -55,10 +55,20 @@ def finder_text(root: Path, names: tuple[str, ...], settings: Settings) -> str:
     return text.replace("@NAMES@", repr(names)).replace("@ASKED@", repr(asked))
 
 
-def _names(made: Built) -> tuple[str, ...]:
-    """Return the names that can be imported from the tree."""
-    found = {path.name.partition(".")[0] for path in made.tree.iterdir() if path.name != "__pycache__"}
-    return tuple(sorted(found))
+def importable(tree: Path, above: str = "") -> tuple[str, ...]:
+    """Return the names that the finder answers for: what lies at the top, and what lies in its namespaces.
+
+    A folder without ``__init__.py`` that holds folders alone is a namespace package, of which other
+    distributions may hold further parts.
+    """
+    found = []
+    for path in sorted(tree.iterdir()):
+        if path.name == "__pycache__":
+            continue
+        found.append(above + path.name.partition(".")[0])
+        if path.is_dir() and all(each.is_dir() for each in path.iterdir()):
+            found += importable(path, f"{found[-1]}.")
+    return tuple(sorted(set(found)))
 
 
 def rebuild(asked: str) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -289,6 +290,40 @@ def test_a_package_folder_ships_and_its_init_wins(tmp_path: Path) -> None:
     assert "MINE" in (tree / "__init__.py").read_text()
     assert (tree / "data/table.txt").read_text() == "1 2 3\n"
     assert not (tree / "__pycache__/x.pyc").exists()
+
+
+@pytest.mark.parametrize("folder", ["py/acme", "py/acme/demo"])
+def test_a_namespace_package_of_the_authors_stays_one(tmp_path: Path, folder: str) -> None:
+    """Its folder belongs to every distribution that has a part of it, so that nothing is written into it."""
+    manifest = REGISTRY["atoll.toml"].replace('"demo.kernels"', '"acme.demo.kernels"')
+    files = {
+        **REGISTRY,
+        "atoll.toml": manifest.replace('kind = "python"', f'kind = "python"\npackages = ["{folder}"]'),
+        "cpu/twice.cpp": REGISTRY["cpu/twice.cpp"].replace("demo_kernels.h", "acme_demo_kernels.h"),
+        "py/acme/demo/__init__.py": "MINE = 1\n",
+        "py/acme/demo/data/table.txt": "1 2 3\n",
+    }
+    project = session(tmp_path, files, no_accel=True)
+    built = project.build()
+    found = {path.relative_to(built.tree).as_posix() for path in built.tree.rglob("*") if path.is_file()}
+    assert {name for name in found if name.startswith("acme/")} == {
+        "acme/demo/__init__.py",
+        "acme/demo/_kernels_cpu.so",
+        "acme/demo/data/table.txt",
+        "acme/demo/kernels.abi3.so",
+        "acme/demo/kernels.pyi",
+        "acme/demo/py.typed",
+    }
+    with zipfile.ZipFile(project.pack(built, tmp_path / "dist").path) as archive:
+        assert {name for name in archive.namelist() if name.startswith("acme/")} == {
+            name for name in found if name.startswith("acme/")
+        }
+
+
+def test_a_package_without_files_of_its_own_is_no_namespace(tmp_path: Path) -> None:
+    manifest = REGISTRY["atoll.toml"].replace('kind = "python"', 'kind = "python"\npackages = ["py/demo"]')
+    files = {**REGISTRY, "atoll.toml": manifest, "py/demo/data/table.txt": "1 2 3\n"}
+    assert (path(session(tmp_path, files, no_accel=True)) / "__init__.py").is_file()
 
 
 def test_a_package_folder_that_is_missing_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from atoll.pep517.editable import finder_text, needed
+import pytest
+
+from atoll.pep517.editable import finder_text, importable, needed
 from atoll.pep517.settings import Settings
 from unit.boundary.kit import write
 
@@ -50,3 +52,44 @@ def test_the_finder_opens_it_before_the_import(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert done.stdout == expected, done.stderr
     assert "libdevice.so.3: cannot open shared object file" in done.stderr
+
+
+OTHERS = {
+    "part": ({"acme/other.py": "WHAT = 'other'\n"}, "demo other None\n"),
+    "none": ({}, "demo - None\n"),
+    "package": (
+        {"acme/__init__.py": "", "acme/other.py": "WHAT = 'other'\n"},
+        "demo other site/acme/__init__.py\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_a_namespace_package_is_shared_with_other_distributions(tmp_path: Path, case: str) -> None:
+    """As it is where all of them are installed, also after `sys.path` has changed."""
+    files, expected = OTHERS[case]
+    mine = {
+        "tree/acme/demo/__init__.py": "WHAT = 'demo'\n",
+        "tree/acme/demo/data/x.csv": "1\n",
+        "tree/single.py": "",
+    }
+    write(tmp_path, {**mine, **{f"site/{name}": text for name, text in files.items()}, "site/x": ""})
+    names = importable(tmp_path / "tree")
+    assert names == ("acme", "acme.demo", "single")
+    code = f"""{finder_text(tmp_path, names, Settings())}
+built = lambda: {str(tmp_path / "tree")!r}
+sys.path.append({str(tmp_path / "site")!r})
+import acme
+import importlib
+try:
+    from acme import other
+    said = other.WHAT
+except ImportError:
+    said = "-"
+importlib.invalidate_caches()
+sys.path.append("/nowhere")
+from acme import demo
+print(demo.WHAT, said, acme.__file__ and acme.__file__.removeprefix({str(tmp_path)!r} + "/"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == expected, done.stderr
