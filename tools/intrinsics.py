@@ -26,6 +26,7 @@ ACCURACY = {
     ("fast_cos", "cuda"): "absolute 2^-20.5 in [-2π, 2π]",
     ("fast_rsqrt", "hip"): "1 ulp, denormals flushed",
     ("fast_exp2", "hip"): "1 ulp, denormals flushed",
+    ("mma", "cuda"): "factors rounded to tf32: relative 2^-11 each",
     ("muladd", "vulkan"): "one rounding or two",
     **{(f"fast_{name}", "opencl"): "the device's own" for name in ("rsqrt", "exp2", "sin", "cos")},
     **{(f"fast_{name}", "sycl"): "the device's own" for name in ("rsqrt", "exp2", "sin", "cos")},
@@ -51,8 +52,9 @@ These are functions of `atoll`, not of `Target`: every emitter has its own code 
 _NOT = """
 ## What the set does not have, and why
 
-- **Matrix multiply-accumulate.** Its operands are fragments spread over a sub-group, several registers each,
-  in a layout of its own on every device. Inline code gives one scalar; a type of fragments has to come first.
+- **Matrix instructions beside those of NVIDIA.** `mma` is a product of tiles in shared memory, so that no
+  layout of fragments shows. AMD's belong to the architecture (`gfx90a` has others than `gfx1100`), Vulkan's to
+  an extension that is not asked for (`VK_KHR_cooperative_matrix`); nothing here could run them.
 - **Loads and stores of other types than f32** with a hint. A view of another type is loaded without one.
 - **A clock** on the processor, in OpenCL, SYCL and Vulkan: see its row.
 """

@@ -26,6 +26,7 @@ from atoll_plugins.formats.inline import Languages, inline_faults
 _NOT = {
     "copy_async": "its first pointer is one of the group's memory, which a plain pointer is not",
     "copy_wait": "it waits for copy_async",
+    "mma": "its pointers are of the group's memory, which plain pointers are not",
 }
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import atoll
+import mma_reference
 from atoll.accel import Entry
 from atoll.ir import ops
 from atoll.ir.nodes import Inline
@@ -244,6 +246,25 @@ def test_an_asynchronous_copy_is_there_after_the_wait() -> None:
     assert "__cvta_generic_to_shared" in str(kernel_from(text).show("cuda:sm_90", "cuda-cpp"))
 
 
+@pytest.mark.parametrize("backend", ["oracle", "cpu", "vulkan", "opencl"])
+def test_a_product_of_tiles_is_right_where_its_body_is_portable(backend: str) -> None:
+    with ExitStack() as stack:
+        opened = None if backend == "oracle" else stack.enter_context(device(backend))
+        for steps in (0, 1, 3):
+            assert mma_reference.apart(opened, steps) < 5e-6
+
+
+def test_a_product_of_tiles_is_one_instruction_of_the_tensor_cores(tmp_path: Path) -> None:
+    found = kernel_from(mma_reference.TEXT)
+    text = str(found.show("cuda:sm_80"))
+    assert text.count("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32") == 1
+    (tmp_path / "k.ptx").write_text(text)
+    command = [tool("ptxas"), "-arch=sm_90", str(tmp_path / "k.ptx"), "-o", str(tmp_path / "k.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "mma.sync" not in str(found.show("cuda:sm_75"))
+
+
 def test_the_body_is_part_of_what_a_cache_is_asked_by() -> None:
     def made(word: str) -> str:
         kernel = kernel_from(INTERFACE + body("cuda", "sm_35", word) + KERNEL)
@@ -288,7 +309,7 @@ def test_every_intrinsic_of_the_standard_set_stands_once_in_the_ledger() -> None
 #: What the ledger held once; rows are added below it, and a row only ever turns from live to retired.
 FIRST = (
     "ldcs ldcg stcs stcg prefetch popcount clz brev dot4 fast_rsqrt fast_exp2 fast_sin fast_cos copy_async "
-    "copy_wait assume clock muladd"
+    "copy_wait assume clock muladd mma"
 )
 
 

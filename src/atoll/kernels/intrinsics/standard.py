@@ -137,5 +137,30 @@ class Target:
         return a * b + c
 
     @staticmethod
+    @portable
+    def mma(
+        out: ptr[f32],
+        a: ptr[f32],
+        b: ptr[f32],
+        out_step: i32,
+        a_step: i32,
+        b_step: i32,
+        steps: i32,
+        lane: i32,
+    ) -> None:
+        """Add a product to 16 by 8 elements of a shared array: 32 neighbouring work-items do it together.
+
+        ``out[i * out_step + j] += sum of a[k * a_step + i] * b[k * b_step + j]``, with k below ``8 * steps``.
+        All three are shared arrays; barriers stand around it. `lane` says which of the 32 calls, first of a
+        multiple of 32 in the work-group; all 32 call it, with the same sizes.
+        """
+        for row in range(lane // 4, 16, 8):
+            for column in range(lane % 4 * 2, lane % 4 * 2 + 2):
+                total = out[row * out_step + column]
+                for k in range(8 * steps):
+                    total += a[k * a_step + row] * b[k * b_step + column]
+                out[row * out_step + column] = total
+
+    @staticmethod
     def clock() -> u64:
         """Return the ticks of a counter of the device: only differences mean something."""

@@ -188,6 +188,8 @@ static __device__ inline float Target_muladd(float a, float b, float c)
   return atoll_result;
 }
 
+/* no mma: its pointers are of the group's memory, which plain pointers are not */
+
 /* Return the ticks of a counter of the device: only differences mean something. */
 static __device__ inline unsigned long long Target_clock(void)
 {

@@ -174,6 +174,8 @@ static __attribute__((device)) inline float Target_muladd(float a, float b, floa
   return atoll_result;
 }
 
+/* no mma: its pointers are of the group's memory, which plain pointers are not */
+
 /* Return the ticks of a counter of the device: only differences mean something. */
 static __attribute__((device)) inline unsigned long long Target_clock(void)
 {

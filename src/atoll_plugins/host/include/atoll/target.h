@@ -177,6 +177,8 @@ static inline float Target_muladd(float a, float b, float c)
   return atoll_result;
 }
 
+/* no mma: its pointers are of the group's memory, which plain pointers are not */
+
 /* no clock: the oracle runs one work-item after another, so no counter would mean what it does on a device */
 
 #ifdef __cplusplus

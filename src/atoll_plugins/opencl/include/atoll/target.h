@@ -163,6 +163,8 @@ static inline float Target_muladd(float a, float b, float c)
   return atoll_result;
 }
 
+/* no mma: its pointers are of the group's memory, which plain pointers are not */
+
 /* no clock: OpenCL C 1.2 has no clock; cl_khr_kernel_clock is an extension that few devices have */
 
 #ifdef __cplusplus

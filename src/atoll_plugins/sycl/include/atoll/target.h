@@ -165,6 +165,8 @@ static inline float Target_muladd(float a, float b, float c)
   return atoll_result;
 }
 
+/* no mma: its pointers are of the group's memory, which plain pointers are not */
+
 /* no clock: SYCL 2020 has no clock in device code */
 
 #ifdef __cplusplus
