@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from e2e.harness import ATOLL, EXAMPLES, copied, right
+from e2e.harness import ATOLL, EXAMPLES, copied, right, run
+from e2e.sabotage import sabotage
 
 NAME = "boundary"
 EXAMPLE = EXAMPLES / NAME
@@ -40,6 +41,21 @@ def test_a_rung_answers_and_names_its_device(project: Path, rung: str, tell: Cal
     assert answer == "12 24 36 48"
     assert device
     assert "llvmpipe" not in device
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_one_changed_operation_makes_the_answer_wrong(
+    project: Path, rung: str, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
+    (built,) = project.glob(f".atoll/build/release-vulkan*/bin/{rung}")
+    broken = tmp_path / rung
+    broken.write_bytes(built.read_bytes())
+    broken.chmod(0o755)
+    assert right(broken, where=tmp_path).out.startswith("12 24 36 48")
+    for change in sabotage(broken):
+        tell(change)
+    outcome = run(broken, where=tmp_path)
+    assert not outcome.out.startswith("12 24 36 48"), "a fallback answered in silence"
 
 
 def test_header_and_module_are_the_same_with_and_without_accelerators(project: Path) -> None:

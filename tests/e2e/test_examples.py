@@ -156,6 +156,19 @@ def test_what_is_covered_elsewhere_is_named_there(name: str) -> None:
     assert f'"{name}"' in Path(__file__).with_name(test).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", examples())
+def test_every_example_that_is_built_is_built_without_accelerators_too(name: str) -> None:
+    if not any((EXAMPLES / name / file).exists() for file in ("atoll.toml", "pyproject.toml")):
+        return  # Python calls its kernels, on whatever device there is
+    if name in RUN:
+        assert CPU in RUN[name]
+        return
+    texts = {path.name: path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py")}
+    assert any(
+        f'"{name}"' in text and "--no-accel" in text for text in texts.values() if "RUN = {" not in text
+    )
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Return a function that gives the copy of an example, the same one each time."""

@@ -33,6 +33,13 @@ def test_ggml_scale_is_compiled_by_the_lane_and_answers(project: Path, tell: Cal
     assert "llvmpipe" in device or "NVIDIA" in device
 
 
+def test_without_an_accelerator_the_processor_answers(project: Path) -> None:
+    answer, device = right(ATOLL, "run", "--no-accel", where=project).out.splitlines()
+    assert answer == "12 24 36 48"
+    assert device
+    assert "llvmpipe" not in device
+
+
 def test_a_change_in_a_shader_include_rebuilds_the_shader(project: Path) -> None:
     right(ATOLL, "build", where=project)
     include = project / "shaders" / "generic_unary_head.glsl"
