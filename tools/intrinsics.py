@@ -53,8 +53,8 @@ _NOT = """
 ## What the set does not have, and why
 
 - **Matrix instructions beside those of NVIDIA.** `mma` is a product of tiles in shared memory, so that no
-  layout of fragments shows. AMD's belong to the architecture (`gfx90a` has others than `gfx1100`), Vulkan's to
-  an extension that is not asked for (`VK_KHR_cooperative_matrix`); nothing here could run them.
+  layout of fragments shows. AMD's belong to the architecture (`gfx90a` has others than `gfx1100`), Vulkan's
+  to an extension that is not asked for (`VK_KHR_cooperative_matrix`); nothing here could run them.
 - **Loads and stores of other types than f32** with a hint. A view of another type is loaded without one.
 - **A clock** on the processor, in OpenCL, SYCL and Vulkan: see its row.
 """
