@@ -156,7 +156,7 @@ def test_what_is_covered_elsewhere_is_named_there(name: str) -> None:
     assert f'"{name}"' in Path(__file__).with_name(test).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", examples())
+@pytest.mark.parametrize("name", tuple(examples()))
 def test_every_example_that_is_built_is_built_without_accelerators_too(name: str) -> None:
     if not any((EXAMPLES / name / file).exists() for file in ("atoll.toml", "pyproject.toml")):
         return  # Python calls its kernels, on whatever device there is
