@@ -50,7 +50,7 @@ def template(name: str, project: str) -> dict[str, str]:
 
 def _point(name: str) -> EntryPoint:
     # One package that is installed twice on the path is listed twice; the first one is what is imported.
-    points = {(point.name, point.value): point for point in reversed(entry_points(group=GROUP))}
+    points = {(point.name, point.value): point for point in reversed(tuple(entry_points(group=GROUP)))}
     named = [point for point in points.values() if point.name == name]
     if len(named) > 1:
         raise PluginError(
