@@ -6,19 +6,23 @@ PYTHONPATH=src:tests python3 -m mma_reference cuda
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from kernel_text import kernel_from
+import atoll
+from atoll import Target, device, f32, i32, kernel, ptr, view
 
-TEXT = """
+
 @device
-def half_of(tile: ptr[f32], left: ptr[f32], right: ptr[f32], half: i32, steps: i32, lane: i32):
-    atoll.Target.mma(tile + half, left, right + half, 16, 20, 16, steps, lane)
+def half_of(tile: ptr[f32], left: ptr[f32], right: ptr[f32], half: i32, steps: i32, lane: i32) -> None:
+    Target.mma(tile + half, left, right + half, i32(16), i32(20), i32(16), steps, lane)
+
 
 @kernel(block=64)
-def k(a: view[f32, 2], b: view[f32, 2], out: view[f32, 2], steps: i32):
+def product(
+    a: view[f32, Literal[2]], b: view[f32, Literal[2]], out: view[f32, Literal[2]], steps: i32
+) -> None:
     left, right = atoll.shared(f32, 24 * 20), atoll.shared(f32, 24 * 16)
     tile = atoll.shared(f32, 16 * 16)
     t = atoll.local_id(0)
@@ -32,19 +36,17 @@ def k(a: view[f32, 2], b: view[f32, 2], out: view[f32, 2], steps: i32):
     atoll.barrier()
     for i in range(t, 256, 64):
         out[i // 16, i % 16] = tile[i]
-"""
 
 
-def apart(device: Any, steps: int = 3) -> float:
+def apart(where: Any, steps: int = 3) -> float:
     """Return how far out += a b, of 16 by 8 `steps` by 16, is from float64; None runs the oracle."""
     random, depth = np.random.default_rng(steps), 8 * steps
     a, b, out = (random.normal(size=size).astype(np.float32) for size in ((16, depth), (depth, 16), (16, 16)))
     wanted = out + a.astype(np.float64) @ b
-    kernel = kernel_from(TEXT)
-    if device is None:
-        kernel.python(64)(a, b, out, steps)
+    if where is None:
+        product.python(64)(a, b, out, steps)
     else:
-        kernel.over(64, device=device)(a, b, out, steps)
+        product.over(64, device=where)(a, b, out, steps)
     return float(np.abs(out - wanted).max())
 
 

@@ -255,7 +255,7 @@ def test_a_product_of_tiles_is_right_where_its_body_is_portable(backend: str) ->
 
 
 def test_a_product_of_tiles_is_one_instruction_of_the_tensor_cores(tmp_path: Path) -> None:
-    found = kernel_from(mma_reference.TEXT)
+    found = mma_reference.product
     text = str(found.show("cuda:sm_80"))
     assert text.count("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32") == 1
     (tmp_path / "k.ptx").write_text(text)
