@@ -16,6 +16,7 @@ from atoll_plugins.cuda.lane import CudaLane
 from atoll_plugins.host.lane import HostLane
 from unit.plugins.lane_project import program, request, write
 
+PROGRAMS = ("bin", "nvvm/bin")
 ENTRY = Entry(backend="cuda", archs=("sm_90",))
 BRINGS = {
     "nvvm/bin/cicc": "nvidia-nvvm",
@@ -27,7 +28,20 @@ BRINGS = {
 }
 
 
-def farm(folder: Path, payload: PayloadRoot, left_out: str) -> PayloadRoot:
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory, cuda_payload: PayloadRoot) -> Path:
+    """Return a copy of the payload's programs.
+
+    A hard link to a file of the store changes that file's time of change, and every build that reads it
+    runs again: those of other tests at the same time.
+    """
+    copy = tmp_path_factory.mktemp("programs")
+    for name in PROGRAMS:
+        shutil.copytree(cuda_payload.root / "nvidia/cu13" / name, copy / name)
+    return copy
+
+
+def farm(folder: Path, payload: PayloadRoot, programs: Path, left_out: str) -> PayloadRoot:
     """Return the payload without one file, by links."""
     source = payload.root / "nvidia/cu13"
     for path in source.rglob("*"):
@@ -37,19 +51,11 @@ def farm(folder: Path, payload: PayloadRoot, left_out: str) -> PayloadRoot:
             continue
         here.parent.mkdir(parents=True, exist_ok=True)
         # nvcc finds the rest of its toolkit from where it really lies.
-        if inside.startswith(("bin/", "nvvm/bin")):
-            copied(path, here)
+        if inside.startswith(tuple(f"{name}/" for name in PROGRAMS)):
+            here.hardlink_to(programs / inside)
         else:
             here.symlink_to(path)
     return replace(payload, root=folder, digest="farm")
-
-
-def copied(path: Path, here: Path) -> None:
-    """Copy a file, without its bytes where the file system can."""
-    try:
-        here.hardlink_to(path)
-    except OSError:
-        shutil.copy2(path, here)
 
 
 def planned(root: Path, payload: PayloadRoot) -> LanePlan:
@@ -58,15 +64,19 @@ def planned(root: Path, payload: PayloadRoot) -> LanePlan:
     return CudaLane().plan(replace(made, tools={payload.payload.name: payload}))
 
 
-def test_the_farm_itself_is_whole(tmp_path: Path, cuda_payload: PayloadRoot) -> None:
-    assert planned(tmp_path, farm(tmp_path / "farm", cuda_payload, "")).objects
+def test_the_farm_itself_is_whole(tmp_path: Path, cuda_payload: PayloadRoot, programs: Path) -> None:
+    before = (cuda_payload.root / "nvidia/cu13/bin/ptxas").stat().st_ctime_ns
+    assert planned(tmp_path, farm(tmp_path / "farm", cuda_payload, programs, "")).objects
+    assert (cuda_payload.root / "nvidia/cu13/bin/ptxas").stat().st_ctime_ns == before, "the store was touched"
 
 
 @pytest.mark.parametrize("stage", list(BRINGS))
-def test_each_file_that_is_missing_is_named(tmp_path: Path, cuda_payload: PayloadRoot, stage: str) -> None:
+def test_each_file_that_is_missing_is_named(
+    tmp_path: Path, cuda_payload: PayloadRoot, programs: Path, stage: str
+) -> None:
     name = Path(stage).name
     with pytest.raises(LaneError) as raised:
-        planned(tmp_path, farm(tmp_path / "farm", cuda_payload, stage))
+        planned(tmp_path, farm(tmp_path / "farm", cuda_payload, programs, stage))
     (found,) = raised.value.diagnostics
     assert found.code == "ATL0507"
     assert found.message == f"the CUDA toolkit lacks `{name}`, which its compiler needs"
