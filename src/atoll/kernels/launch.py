@@ -413,7 +413,7 @@ def executable_for(
 
 
 def wants_lines() -> bool:
-    """Tell whether code is to say its lines of the source: asked by ATOLL_KERNEL_LINES, for a profiler's run."""
+    """Tell whether code is to say its lines of the source: ATOLL_KERNEL_LINES asks, for a profiler's run."""
     return os.environ.get("ATOLL_KERNEL_LINES", "") not in ("", "0")
 
 

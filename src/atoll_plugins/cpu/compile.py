@@ -29,6 +29,8 @@ from atoll.plugin.tools import (
 
 #: Contraction stays off so that the processor gives what every other device gives.
 FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-w")
+#: More of them, where a kernel says its lines: a debugger and a profiler then find them.
+DEBUG = ("-g",)
 LIBRARIES = ("-lm",)
 SECONDS = 120
 
@@ -72,7 +74,14 @@ def _read(path: Path, search: str) -> Compiler | None:
     return Compiler(path, said.out.split("\n", 1)[0], digest)
 
 
-def compiled(text: bytes, compiler: Compiler, environment: Mapping[str, str], entry: str = "") -> Path:
+def compiled(
+    text: bytes,
+    compiler: Compiler,
+    environment: Mapping[str, str],
+    entry: str = "",
+    *,
+    lines: bool = False,
+) -> Path:
     """Return the shared object of a kernel's C text, from the cache or compiled now.
 
     Args:
@@ -80,25 +89,27 @@ def compiled(text: bytes, compiler: Compiler, environment: Mapping[str, str], en
         compiler: What compiles it.
         environment: Whose cache folder it is.
         entry: The kernel's name, to say of what nothing was kept.
+        lines: Whether the text says its lines, and the object is to.
 
     Raises:
         CompilationError: With the compiler's own words.
     """
+    flags = (*FLAGS, *DEBUG) if lines else FLAGS
     parts = (
         text,
         compiler.digest.encode(),
         compiler.version.encode(),
-        " ".join((*FLAGS, *LIBRARIES)).encode(),
+        " ".join((*flags, *LIBRARIES)).encode(),
     )
     key = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
     library = cache_folder(environment, "cpu") / f"{key}.so"
     if _is_whole(library):
         return library
-    built = _build(text, compiler, environment)
+    built = _build(text, compiler, environment, flags)
     said = {
         "the code": hashlib.sha256(text).hexdigest()[:12],
         "the compiler": f"{compiler.version} ({compiler.digest[:12]})",
-        "the options": " ".join((*FLAGS, *LIBRARIES)),
+        "the options": " ".join((*flags, *LIBRARIES)),
     }
     try:
         note_miss(library.parent, key, entry or "a kernel", said)
@@ -128,12 +139,12 @@ def _private(built: bytes) -> Path:
     return Path(name)
 
 
-def _build(text: bytes, compiler: Compiler, environment: Mapping[str, str]) -> bytes:
+def _build(text: bytes, compiler: Compiler, environment: Mapping[str, str], flags: tuple[str, ...]) -> bytes:
     folder = Path(tempfile.mkdtemp(prefix="atoll-cpu-"))
     try:
         source, out = folder / "kernel.c", folder / "kernel.so"
         source.write_bytes(text)
-        command = (str(compiler.path), *FLAGS, "-o", str(out), str(source), *LIBRARIES)
+        command = (str(compiler.path), *flags, "-o", str(out), str(source), *LIBRARIES)
         kept = {name: environment[name] for name in ("PATH", "HOME", "TMPDIR") if name in environment}
         done = subprocess.run(
             command,

@@ -208,7 +208,8 @@ class CpuDevice(ThreadedDevice):
         """Compile a kernel's C text, or take it from the cache."""
         self._using()
         try:
-            library = compiled(code.code, self._compiler, self._environment, code.entry)
+            lines = code.target.lines
+            library = compiled(code.code, self._compiler, self._environment, code.entry, lines=lines)
             function = getattr(ctypes.CDLL(str(library)), code.entry)
         except CompilationError as error:
             said = f"`{self._compiler.path}` refused it"

@@ -162,5 +162,6 @@ def group_bytes(kernel: Kernel, apart: Set[str], items: int) -> int:
         items: Of a group.
     """
     arrays: list[SharedArray | PrivateArray] = [*kernel.shared, *kernel.arrays]
-    taken = sum(item.length * item.element.nbytes * (items if item.name in apart else 1) for item in arrays)
+    sizes = {item.name: -(-item.length * item.element.nbytes // 8) * 8 for item in arrays}
+    taken = sum(size * (items if name in apart else 1) for name, size in sizes.items())
     return taken + items * sum(8 for item in kernel.locals if item.name in apart)

@@ -91,9 +91,10 @@ class CpuFunction(LlvmFunction):
         head = [
             _HEAD,
             *sorted(self.declared.values()),
-            f"define void @{self.job.kernel.symbol}({_PARAMETERS}) {{",
+            f"define void @{self.job.kernel.symbol}({_PARAMETERS}){self.debug.function} {{",
         ]
-        return "\n".join([*head, "entry:", *self.slots, *self.lines, "}", ""])
+        tail = ["}", *self.debug.text(self.job.kernel.symbol), ""]
+        return "\n".join([*head, "entry:", *self.slots, *self.lines, *tail])
 
     def _read_inputs(self) -> None:
         for number, name in enumerate(self.job.layout.buffers):

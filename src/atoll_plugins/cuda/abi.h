@@ -29,6 +29,7 @@ typedef int32_t CUstreamCaptureMode;
 #define CU_STREAM_CAPTURE_MODE_RELAXED 2
 #define CU_JIT_ERROR_LOG_BUFFER 5
 #define CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES 6
+#define CU_JIT_GENERATE_LINE_INFO 13
 
 CUresult cuInit(unsigned int flags);
 CUresult cuDriverGetVersion(int *version);

@@ -178,12 +178,13 @@ class CudaDevice:
         with self.current():
             image = ffi.new("char[]", code.code)
             log = ffi.new("char[]", _LOG_BYTES)
-            options = ffi.new(
-                "CUjit_option[]", [cu.CU_JIT_ERROR_LOG_BUFFER, cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES]
-            )
-            values = ffi.new("void *[]", [log, ffi.cast("void *", _LOG_BYTES - 1)])
+            asked = [cu.CU_JIT_ERROR_LOG_BUFFER, cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES]
+            asked += [cu.CU_JIT_GENERATE_LINE_INFO] if code.target.lines else []
+            options = ffi.new("CUjit_option[]", asked)
+            given = [log, ffi.cast("void *", _LOG_BYTES - 1), ffi.cast("void *", 1)]
+            values = ffi.new("void *[]", given[: len(asked)])
             module, function = ffi.new("CUmodule *"), ffi.new("CUfunction *")
-            result = cu.cuModuleLoadDataEx(module, image, 2, options, values)
+            result = cu.cuModuleLoadDataEx(module, image, len(asked), options, values)
             if result:
                 text: bytes = ffi.string(log)
                 self._refuse(code.entry, "cuModuleLoadDataEx", result, text.decode(errors="replace").strip())

@@ -48,7 +48,8 @@ class AmdFunction(LlvmFunction):
             self._leave_outside_domain()
         if not self.statements(self.job.kernel.body):
             self.line("ret void")
-        head = f"define amdgpu_kernel void @{self.job.kernel.symbol}({self._parameters()}) #0 {{"
+        head = f"define amdgpu_kernel void @{self.job.kernel.symbol}({self._parameters()})"
+        head += f" #0{self.debug.function} {{"
         lines = [_HEAD, *self._shared(), *sorted(self.declared.values()), head, "entry:"]
         return "\n".join([*lines, *self.slots, *self.lines, "}", *self._attributes(), ""])
 
@@ -72,8 +73,9 @@ class AmdFunction(LlvmFunction):
         size = f"{items},{items}" if items else f"1,{MOST_ITEMS}"
         return [
             f'attributes #0 = {{ "amdgpu-flat-work-group-size"="{size}" "uniform-work-group-size"="true" }}',
-            "!llvm.module.flags = !{!0}",
-            f'!0 = !{{i32 1, !"amdhsa_code_object_version", i32 {_VERSION}}}',
+            *self.debug.text(
+                self.job.kernel.symbol, f'!{{i32 1, !"amdhsa_code_object_version", i32 {_VERSION}}}'
+            ),
         ]
 
     def _read_block(self) -> None:

@@ -19,6 +19,7 @@ from atoll.ir.walk import expressions
 from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import Job
 from atoll_plugins.formats.lowering import Lowering, wide
+from atoll_plugins.llvm.lines import DebugLines
 
 _CORE = {
     Core.ADD: "add", Core.SUB: "sub", Core.MUL: "mul", Core.AND: "and", Core.OR: "or", Core.XOR: "xor",
@@ -79,6 +80,7 @@ class LlvmFunction(Lowering[str]):
         self.arrays = {item.name: item for item in arrays}
         self.views = {view.name: view.type.element for view in job.kernel.views}  # type: ignore[union-attr]
         self.fields: dict[str, str] = {}
+        self.debug = DebugLines(wanted=job.target.lines)
         self._count = 0
 
     # --- what a target says ---
@@ -124,7 +126,7 @@ class LlvmFunction(Lowering[str]):
 
     def line(self, text: str) -> None:
         """Add a line."""
-        self.lines.append(f"  {text}")
+        self.lines.append(f"  {text}{self.debug.suffix}")
 
     def put(self, text: str) -> str:
         """Write an instruction and return its result."""
@@ -287,6 +289,7 @@ class LlvmFunction(Lowering[str]):
 
     def statement(self, stmt: nodes.Stmt) -> bool:
         """Write one statement; tell whether the way ends here."""
+        self.debug.at(stmt.span)
         match stmt:
             case nodes.Assign():
                 self.assign(stmt.local, self.expression(stmt.value))

@@ -422,6 +422,21 @@ def test_ten_million_work_items_run_on_vulkan() -> None:
     assert x[0] == 7
 
 
+def test_a_profilers_run_asks_for_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Target] = []
+
+    class Noting(FakeDevice):
+        def load(self, code: Emitted) -> Loaded:
+            seen.append(code.target)
+            return super().load(code)
+
+    found, where, x = body("x[0] = 1.0"), Noting(), np.zeros(1, np.float32)
+    for asked in ("1", "", "0", "1"):
+        monkeypatch.setenv("ATOLL_KERNEL_LINES", asked)
+        found.over(1, device=where)(x, 1)
+    assert [target.lines for target in seen] == [True, False]
+
+
 def test_an_array_with_a_mask_is_refused() -> None:
     masked = np.ma.masked_array(np.ones(4, np.float32), mask=[True, False, False, False])
     for launch in (body("x[0] = 1.0").over(4, device="cpu"), body("x[0] = 1.0").python(4)):

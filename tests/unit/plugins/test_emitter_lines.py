@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -159,3 +160,52 @@ def test_the_disassembly_of_a_shader_shows_its_lines() -> None:
     text = disassemble(made("vulkan", "saxpy").code)
     assert "OpString" in text
     assert f"OpLine %{text.split(' = OpString')[0].rsplit('%', 1)[1]} {_lines('saxpy')[0]} 5" in text
+
+
+@pytest.mark.parametrize("name", ["control", "rotate"])
+def test_llvm_keeps_the_lines_of_each_instruction(name: str) -> None:
+    pytest.importorskip("llvmlite", reason="no llvmlite")
+    from atoll_plugins.cpu.llvm import CpuLlvmEmitter
+
+    emit, kernel = CpuLlvmEmitter().emit, _module(name)
+    group = next(item.group for item in programs() if item.name == name)
+    plain, marked = (
+        emit(kernel, name, Target(backend="cpu", arch="llvm", lines=lines), group).code.decode()
+        for lines in (False, True)
+    )
+    assert "!" not in plain
+    bodies = [text[: text.index("\n}\n")].split("\n") for text in (plain, marked)]
+    assert [re.sub(r",? !dbg !\d+", "", line) for line in bodies[1]] == bodies[0]
+    said = [int(found) for found in re.findall(r"!DILocation\(line: (\d+)", marked)]
+    assert len(said) == len(set(said))
+    assert set(said) <= set(_lines(name))
+    assert len(said) > len(_lines(name)) / 2  # what only makes a group wait, or loop, has no instruction
+
+
+def test_an_amd_object_has_a_table_of_lines(tmp_path: Path) -> None:
+    pytest.importorskip("llvmlite", reason="no llvmlite")
+    from atoll_plugins.hip.code_object import CodeObjectEmitter
+
+    target = Target(backend="hip", arch="gfx942", lines=True)
+    found = CodeObjectEmitter().emit(_module("control"), "control", target, (64, 1, 1))
+    path = tmp_path / "kernel.o"
+    path.write_bytes(found.code)
+    table = accepted([tool("readelf"), "--debug-dump=decodedline", str(path)])
+    said = {int(found) for found in re.findall(r"\.py\s+(\d+)\s+0x", table)}
+    assert said
+    assert said <= {*_lines("control"), 0}
+
+
+def test_the_compiler_of_the_processor_is_asked_for_lines(tmp_path: Path) -> None:
+    from atoll_plugins.cpu.compile import compiled, find_compiler
+
+    where = {"PATH": "/usr/bin:/bin", "ATOLL_CACHE": str(tmp_path)}
+    compiler = find_compiler(where)
+    assert compiler is not None
+    code = made("cpu", "control")
+    tables = []
+    for lines in (True, False):
+        library = compiled(code.code, compiler, where, lines=lines)
+        tables.append(accepted([tool("readelf"), "--debug-dump=decodedline", str(library)]))
+    assert "kernels/gr" in tables[0]
+    assert "kernels/gr" not in tables[1]
