@@ -25,7 +25,7 @@ SAMPLES = {
 RUN = {
     **dict.fromkeys(("host", "spirv", "slang", "opencl", "sycl"), "compiled and run on Linux"),
     "cuda": "compiled and run on Linux",
-    "hip": "compiled on Linux, run by nobody",
+    "hip": "compiled on Linux for both; run for NVIDIA alone",
     **dict.fromkeys(("ascendc", "metal"), "plan tested, run by nobody"),
 }
 #: Lanes that look for a host compiler before they say what they would fetch.
