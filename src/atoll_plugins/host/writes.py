@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -30,7 +31,7 @@ def plain(out: str, ar: str, *members: str) -> int:
     return subprocess.run([ar, "qcs", out, *members], env=env, check=False).returncode
 
 
-COMMANDS = {"lines": lines, "archive": archive, "archive-plain": plain}
+COMMANDS: dict[str, Callable[..., int]] = {"lines": lines, "archive": archive, "archive-plain": plain}
 
 
 if __name__ == "__main__":
