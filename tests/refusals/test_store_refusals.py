@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,45 @@ def test_a_program_that_does_not_start_is_refused(
 def test_a_program_that_is_not_there_is_refused(tmp_path: Path, links: Path) -> None:
     found = refused(tmp_path, dataclasses.replace(TOYKIT, programs=("a", "b")))
     assert [item.notes[0] for item in found] == ["reason: it is not in the payload"] * 2
+
+
+def library(folder: Path, name: str, *needs: str) -> dict[str, tuple[str | bytes, int]]:
+    """Make a library of that name; it needs others, which are made only to be linked."""
+    folder.mkdir(exist_ok=True)
+    for need in needs:
+        argv = ["gcc", "-shared", "-x", "c", "/dev/null", f"-Wl,-soname,{need}", "-o", need]
+        subprocess.run(argv, cwd=folder, check=True)
+    argv = ["gcc", "-shared", "-x", "c", "/dev/null", "-x", "none", "-Wl,--no-as-needed", *needs, "-o", name]
+    subprocess.run(argv, cwd=folder, check=True)
+    return {f"toykit/lib/{each}": ((folder / each).read_bytes(), 0o644) for each in (name, *needs)}
+
+
+def test_a_library_whose_closure_is_not_whole_is_refused(tmp_path: Path, links: Path) -> None:
+    files = library(tmp_path / "made", "libtoy.so", "libneeded.so.1")
+    payload = dataclasses.replace(TOYKIT, programs=(), libraries=("toykit/lib/libtoy.so",))
+    wheel(links, files=files)
+    (found,) = refused(tmp_path, payload)
+    assert (found.code, found.message) == (
+        "ATL0585",
+        "`toykit/lib/libtoy.so` of the payload `toykit-1.0` does not load",
+    )
+    assert found.notes[:2] == (
+        "reason: the library libneeded.so.1 is missing",
+        "loaded by: a process of its own",
+    )
+    # Where the payload says in which folder they find each other, it is whole.
+    whole = dataclasses.replace(payload, search=("toykit/lib",))
+    assert Store(tmp_path / "store").ensure(whole).root.is_dir()
+    assert refused(tmp_path / "other", dataclasses.replace(payload, libraries=("a.so",)))[0].notes[0] == (
+        "reason: it is not in the payload"
+    )
+
+
+def test_what_is_looked_at_decides_nothing_of_what_is_fetched(tmp_path: Path, links: Path) -> None:
+    store = Store(tmp_path / "store")
+    first = store.ensure(TOYKIT)
+    again = store.ensure(dataclasses.replace(TOYKIT, libraries=("x.so",), search=("y",)))
+    assert (again.root, again.why[:12]) == (first.root, "in the store")
 
 
 def test_a_program_does_not_start_thanks_to_the_callers_environment(

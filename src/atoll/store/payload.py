@@ -19,6 +19,8 @@ class Payload:
         sdist: True where the requirements are source distributions to be unpacked, not wheels.
         programs: Paths below the unpacked root that must start (``--version``) before it counts.
         probe_args: The arguments a program is started with to see that it starts.
+        libraries: Paths of shared libraries below the root that must load, with all that they need.
+        search: Folders below the root in which they find each other.
     """
 
     name: str
@@ -27,6 +29,8 @@ class Payload:
     sdist: bool = False
     programs: tuple[str, ...] = ()
     probe_args: tuple[str, ...] = ("--version",)
+    libraries: tuple[str, ...] = ()
+    search: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

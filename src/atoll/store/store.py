@@ -333,7 +333,9 @@ class Store:
 def _key(payload: Payload) -> str:
     """Return the name of a request in the index: a payload as it would be fetched by this Python."""
     asked = asdict(payload) | {"platform": sysconfig.get_platform(), "layout": LAYOUT}
-    del asked["programs"], asked["probe_args"]
+    # What is looked at when it is there decides nothing of what is fetched.
+    for name in ("programs", "probe_args", "libraries", "search"):
+        del asked[name]
     text = json.dumps(asked, sort_keys=True)
     return (
         f"{re.sub(r'[^A-Za-z0-9.]', '_', payload.name)[:40]}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"

@@ -59,6 +59,7 @@ PAYLOADS: Mapping[str, Payload] = {
             ),
         ),
         programs=("nvidia/cu13/bin/nvcc", "nvidia/cu13/bin/ptxas", "nvidia/cu13/bin/fatbinary"),
+        libraries=("nvidia/cu13/lib/libcudart.so.13",),
     ),
 }
 # The same wheels as NVIDIA publishes them for Windows; nobody has run them.
@@ -178,7 +179,7 @@ def for_host(release: str, host: str) -> Payload:
     if host != WINDOWS:
         return payload
     programs = tuple(program_name(name, host) for name in payload.programs)
-    return replace(payload, hashes=_WINDOWS[release], programs=programs)
+    return replace(payload, hashes=_WINDOWS[release], programs=programs, libraries=())
 
 
 def is_clang(name: str) -> bool:

@@ -55,6 +55,7 @@ PAYLOAD = Payload(
         ),
     ),
     programs=("nvidia/cuda_nvcc/bin/ptxas", "nvidia/cu13/bin/fatbinary"),
+    libraries=("nvidia/cuda_runtime/lib/libcudart.so.11.0",),
 )
 _RUNTIME = "libcudart.so.11.0"
 

@@ -47,12 +47,21 @@ _HASHES = {
     "tcmlib-1.6.0": "46c2491988bfd18c4733eeb08aca6a386706a497b92cc51d155f37ddea003c14",
     "umf-1.2.0": "238d186fdd9e9c0fe1489da95b19b0b79045fe26c4aa98bd0a022a2a3603c195",
 }
+
+
+def _inside(name: str) -> str:
+    """Return where a distribution's libraries lie in the store, below the root of the payload."""
+    return f"{name.replace('-', '_')}-{_PINS[name]}.data/data/lib"
+
+
 PAYLOAD = Payload(
     name=f"sycl-{VERSION}",
     requirements=tuple(f"{name}=={version}" for name, version in _PINS.items()),
     hashes=tuple(
         (f"{name}-py2.py3-none-manylinux_2_28_x86_64.whl", digest) for name, digest in sorted(_HASHES.items())
     ),
+    libraries=(f"{_inside('intel-sycl-rt')}/libsycl.so.9", f"{_inside('intel-opencl-rt')}/libintelocl.so"),
+    search=tuple(_inside(name) for name in _PINS),
 )
 
 

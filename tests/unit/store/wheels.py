@@ -25,7 +25,7 @@ def wheel(
     folder: Path,
     name: str = "toykit",
     version: str = "1.0",
-    files: Mapping[str, tuple[str, int]] = FILES,
+    files: Mapping[str, tuple[str | bytes, int]] | Mapping[str, tuple[str, int]] = FILES,
     more: Mapping[str, bytes] | None = None,
 ) -> Path:
     """Write a wheel; return its path."""
@@ -42,9 +42,10 @@ def wheel(
         for member, (text, mode) in whole.items():
             entry = zipfile.ZipInfo(member, (2020, 1, 1, 0, 0, 0))
             entry.external_attr = (0o100000 | mode) << 16
-            opened.writestr(entry, text)
-            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
-            rows.append(f"{member},sha256={digest},{len(text.encode())}")
+            data = text.encode() if isinstance(text, str) else text
+            opened.writestr(entry, data)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+            rows.append(f"{member},sha256={digest},{len(data)}")
         for member, data in (more or {}).items():
             opened.writestr(member, data)
         opened.writestr(f"{info}/RECORD", "\n".join([*rows, f"{info}/RECORD,,"]) + "\n")
