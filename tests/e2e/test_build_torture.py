@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -185,33 +186,41 @@ def test_a_compiler_that_hangs_is_stopped_with_all_below_it(tmp_path: Path) -> N
     while not mark.exists() or not mark.read_text().strip():
         assert child.poll() is None
     child.terminate()
-    child.wait(timeout=30)
-    number = int(mark.read_text())
-    for _ in range(10**6):
-        if not Path(f"/proc/{number}").exists() or "Z" in _state(number):
-            break
-    assert not Path(f"/proc/{number}").exists() or "Z" in _state(number)
+    child.wait(timeout=120)
+    assert ended(int(mark.read_text()))
     assert said(build(root)) == "hello\n"
 
 
 def test_a_compiler_that_hangs_is_stopped_at_its_limit(tmp_path: Path) -> None:
-    limit = "[lane.host]\ntime-limit = 4\n"
-    root = write(tmp_path / "p", {**FILES, "atoll.toml": FILES["atoll.toml"] + limit})
     mark = tmp_path / "at-work"
-    with pytest.raises(AtollError) as raised:
-        build(root, wrapped(tmp_path / "bin", f"sleep 600 & echo $! > {mark}; wait"))
-    # On a machine that is busy enough others may pass the limit too.
-    messages = {item.message: item for item in raised.value.diagnostics}
+    path = wrapped(tmp_path / "bin", f"sleep 600 & echo $! > {mark}; wait")
+    # On a busy machine the compiler may not have come so far, and other actions may pass the limit too.
+    for limit in (4, 20, 100):
+        text = f"{FILES['atoll.toml']}[lane.host]\ntime-limit = {limit}\n"
+        root = write(tmp_path / "p", {**FILES, "atoll.toml": text})
+        with pytest.raises(AtollError) as raised:
+            build(root, path)
+        messages = {item.message: item for item in raised.value.diagnostics}
+        if mark.exists() and mark.read_text().strip():
+            break
     found = messages["`host demo src/main.cpp` took too long"]
     assert found.code == "ATL0604"
-    assert found.notes[0] == "limit: 4 s"
+    assert found.notes[0] == f"limit: {limit} s"
     assert found.hint == (
         "find out what it waits for, or give it longer: `time-limit` of `[lane.NAME]`, in seconds"
     )
-    assert _state(int(mark.read_text())) == "Z"
+    assert ended(int(mark.read_text()))
     assert not list(root.glob(".atoll/build/*/host/demo/src/main.cpp.o"))
     (root / "atoll.toml").write_text(FILES["atoll.toml"])
     assert said(build(root)) == "hello\n"
+
+
+def ended(number: int) -> bool:
+    """Tell whether a process ends within a minute."""
+    end = time.monotonic() + 60
+    while _state(number) != "Z" and time.monotonic() < end:
+        time.sleep(0.01)
+    return _state(number) == "Z"
 
 
 def _state(number: int) -> str:

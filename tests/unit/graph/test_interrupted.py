@@ -32,7 +32,7 @@ except KeyboardInterrupt:
 """
 
 
-def until(true: object, seconds: float = 20.0) -> None:
+def until(true: object, seconds: float = 120.0) -> None:
     """Wait for a condition; fail where it does not come."""
     end = time.monotonic() + seconds
     while not true():  # type: ignore[operator]
@@ -85,7 +85,7 @@ def test_a_stopped_build_leaves_no_process_and_no_half_file(tmp_path: Path, numb
     # ninja, the runner, the shell, and now and then a sleep.
     assert len(family) >= 3
     process.send_signal(number)
-    assert process.wait(20) != 0
+    assert process.wait(120) != 0
     until(lambda: not any(alive(pid) for pid in family))
     assert project.files() == {}
     assert not is_busy(project.root / FOLDER)
@@ -101,7 +101,7 @@ def test_a_killed_executor_takes_its_commands_with_it(tmp_path: Path) -> None:
     (ninja,) = children(process.pid)
     family = descendants(ninja)
     os.kill(ninja, signal.SIGKILL)
-    assert process.wait(20) != 0
+    assert process.wait(120) != 0
     until(lambda: not any(alive(pid) for pid in family))
     assert project.files() == {}
 
@@ -115,7 +115,7 @@ def test_everything_killed_at_once_is_made_again(tmp_path: Path) -> None:
         for pid in family:
             with suppress(ProcessLookupError):  # one that had just ended by itself
                 os.kill(pid, number)
-    process.wait(20)
+    process.wait(120)
     until(lambda: not any(alive(pid) for pid in family))
     assert project.files() == {"b": "half\n"}
     project.put("go", "")
@@ -127,12 +127,16 @@ def test_a_time_limit_stops_the_action_and_its_descendants(tmp_path: Path) -> No
     project = Project(tmp_path)
     project.put("a", "1")
     script = 'echo half > "$2"; sleep 1000 & echo $! > pid; wait'
-    with pytest.raises(BuildError) as caught:
-        project.build(sh("slow", script, ["a"], [out("b")], time_limit=0.3))
-    (found,) = caught.value.diagnostics
-    assert (found.code, found.message) == ("ATL0604", "`slow` took too long")
-    assert "limit: 0.3 s" in found.notes
-    assert project.files() == {}
+    # On a busy machine the command may not have come so far: then it gets longer.
+    for limit in (0.3, 3.0, 30.0):
+        with pytest.raises(BuildError) as caught:
+            project.build(sh("slow", script, ["a"], [out("b")], time_limit=limit))
+        (found,) = caught.value.diagnostics
+        assert (found.code, found.message) == ("ATL0604", "`slow` took too long")
+        assert f"limit: {limit:g} s" in found.notes
+        assert project.files() == {}
+        if (project.root / "pid").exists() and project.get("pid").strip():
+            break
     until(lambda: not alive(int(project.get("pid"))))
 
 
