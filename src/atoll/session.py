@@ -474,6 +474,18 @@ class Session:
 
         return check_floors(plan, self.registry, self.environment, elsewhere=elsewhere)
 
+    def add(self) -> dict[str, Any]:
+        """Fetch what the lanes need for the set, lock it and build nothing; return what was decided.
+
+        Raises:
+            AtollError: Where the planner refuses, or something cannot be had.
+        """
+        from atoll.build import plan
+
+        planned = plan(self.request())
+        self.lock.with_rows((*self._fetched, *self.packages.locked)).write()
+        return planned.resolution
+
     def _plan(self, key: str) -> BuildPlan:
         from atoll.build import plan, write_plan
         from atoll.build.fresh import remember, stamps

@@ -200,10 +200,7 @@ def add(accel: str | None, as_data: bool) -> None:
     from atoll.session import open_session
 
     with answering(as_data) as answer:
-        from atoll.build import plan
-
-        session = open_session(Path.cwd(), accel=accel)
-        resolution = plan(session.request()).resolution
+        resolution = open_session(Path.cwd(), accel=accel).add()
         payloads = [row for lane in resolution["lanes"].values() for row in lane["payloads"]]
         answer["payloads"] = payloads
         if as_data:
