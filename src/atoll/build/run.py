@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from atoll._util.files import write_if_changed
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 def write_plan(root: Path, plan: BuildPlan) -> None:
     """Write the generated files, ``resolution.json`` and ``compile_commands.json``.
 
-    Files that an earlier plan wrote and this one does not are removed.
+    Files that an earlier plan wrote and this one does not are removed. A file of its own keeps what is made
+    out of git, so that no project has to name it.
     """
+    top = root / PurePosixPath(plan.plan_folder).parts[0]
+    write_if_changed(top / ".gitignore", "*\n")
     record = root / plan.plan_folder / GENERATED
     for path in _earlier(record) - set(plan.generated):
         if path.startswith(f"{plan.plan_folder}/") and ".." not in path.split("/"):

@@ -332,6 +332,18 @@ def test_a_package_folder_that_is_missing_is_refused(tmp_path: Path) -> None:
         plan(session(tmp_path, {**REGISTRY, "atoll.toml": manifest}, no_accel=True).request())
 
 
+def test_git_sees_nothing_of_what_is_made(tmp_path: Path) -> None:
+    project = session(tmp_path, REGISTRY, no_accel=True)
+    project.build()
+    for words in ("init -q .", "add ."):
+        subprocess.run(["git", *words.split()], cwd=tmp_path, check=True)
+    said = subprocess.run(
+        ["git", "ls-files"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+    assert "atoll.toml" in said.split()
+    assert not [name for name in said.split() if name.startswith(".atoll")]
+
+
 def test_the_resolution_names_tools_reasons_and_roots(tmp_path: Path, tell: Callable[[str], None]) -> None:
     project = session(tmp_path, REGISTRY)
     built = project.build()
