@@ -13,6 +13,7 @@ from atoll import Target, device, f32, fixed, i32, kernel, ptr, vec, view
 
 LANES = 256
 COLUMNS, ROWS = 32, 8  # a work-group that sums columns
+DEPTH = 8  # how much of a product is in shared memory at a time
 _LOG2E = 1.4426950408889634  # what makes exp2 of exp
 _ROOT = 0.7978845608028654  # the square root of 2 / pi
 
@@ -179,8 +180,20 @@ def layernorm_backward_weights(
 # --- matrix products -----------------------------------------------------------------------------
 
 
+@device
+def along(n: i32, tile: i32, flat: i32) -> i32:
+    """Return which row of a tile's left side (or column of its right side) comes n-th in memory."""
+    return n // DEPTH if flat == 1 else n % tile
+
+
+@device
+def inward(n: i32, tile: i32, flat: i32) -> i32:
+    """Return how deep in the tile that element lies."""
+    return n % DEPTH if flat == 1 else n // tile
+
+
 @kernel
-def matmul(
+def matmul(  # noqa: C901 - one nest of loops
     out: ptr[f32], a: ptr[f32], b: ptr[f32], bias: ptr[f32],
     rows: i32, columns: i32, depth: i32,
     a_row: i32, a_column: i32, a_outer: i32, a_inner: i32,
@@ -193,13 +206,14 @@ def matmul(
     """Multiply many pairs of matrices, each with its strides: out = alpha a b (+ bias) (+ out).
 
     A work-group of `side` by `side` makes a tile of `each` times that many rows and columns: tiles of both
-    matrices in shared memory, a block of `each` by `each` results in each work-item's registers. `a_flat` and
+    matrices in shared memory, the next ones on their way to registers meanwhile, a block of `each` by `each`
+    results in each work-item's registers. `a_flat` and
     `b_flat` say whether a row lies flat in memory, else a column does. `causal` leaves out what a triangle
     makes zero: 1 tiles above the diagonal, which keep what they hold, 2 what is right of it in `a`, 3 what is
     left of it.
     """
-    left = atoll.shared(f32, (side, side * each + 1))
-    right = atoll.shared(f32, (side, side * each + 1))
+    left = atoll.shared(f32, (DEPTH, side * each + 1))
+    right = atoll.shared(f32, (DEPTH, side * each + 1))
     x, y = atoll.local_id(0), atoll.local_id(1)
     tile, t = side * each, y * side + x
     first_row, first_column = atoll.group_id(1) * tile, atoll.group_id(0) * tile
@@ -209,31 +223,30 @@ def matmul(
     out_start = pair // inner * out_outer + pair % inner * out_inner
     block = fixed[f32, each, each]()
     down, across = fixed[f32, each](), fixed[f32, each]()
+    next_left, next_right = fixed[f32, DEPTH * each // side](), fixed[f32, DEPTH * each // side]()
     low = first_row if causal == 3 else i32(0)
     high = min(depth, first_row + tile) if causal == 2 else depth
     hidden = causal == 1 and first_column > first_row
     high = i32(0) if hidden else high
-    for first in range(low, high, side):
-        for part in range(each):
+    for first in range(low - DEPTH, high, DEPTH):
+        for part in range(DEPTH * each // side):
             n = t + part * (side * side)
-            k = n % side if a_flat == 1 else n // tile
-            i = n // side if a_flat == 1 else n % tile
-            fits = first_row + i < rows and first + k < depth
-            place = a_start + (first_row + i) * a_row + (first + k) * a_column
-            left[k, i] = a[place] if fits else 0.0
-            k = n // tile if b_flat == 1 else n % side
-            i = n % tile if b_flat == 1 else n // side
-            fits = first_column + i < columns and first + k < depth
-            place = b_start + (first + k) * b_row + (first_column + i) * b_column
-            right[k, i] = b[place] if fits else 0.0
-        atoll.barrier()
-        for k4 in range(0, side, 4):
-            for k in range(k4, k4 + 4):
+            i, k = first_row + along(n, tile, a_flat), first + DEPTH + inward(n, tile, a_flat)
+            next_left[part] = a[a_start + i * a_row + k * a_column] if i < rows and k < depth else 0.0
+            i, k = first_column + along(n, tile, 1 - b_flat), first + DEPTH + inward(n, tile, 1 - b_flat)
+            next_right[part] = b[b_start + k * b_row + i * b_column] if i < columns and k < depth else 0.0
+        if first >= low:
+            for k in range(DEPTH):
                 for i in range(each):
                     down[i], across[i] = left[k, i * side + y], right[k, i * side + x]
                 for i in range(each):
                     for j in range(each):
                         block[i, j] = Target.muladd(down[i], across[j], block[i, j])
+        atoll.barrier()
+        for part in range(DEPTH * each // side):
+            n = t + part * (side * side)
+            left[inward(n, tile, a_flat), along(n, tile, a_flat)] = next_left[part]
+            right[inward(n, tile, 1 - b_flat), along(n, tile, 1 - b_flat)] = next_right[part]
         atoll.barrier()
     for i in range(each):
         row = first_row + i * side + y

@@ -21,7 +21,7 @@ from atoll.ir.walk import expressions, operands, statements, values
 #: How often an innermost loop is repeated, and the largest body that is, in nodes.
 TIMES, MOST_REPEATED = 4, 160
 #: The most turns of a loop that is written out, and the nodes that a kernel may grow to.
-MOST_TURNS, MOST_NODES = 64, 12000
+MOST_TURNS, MOST_NODES = 64, 20000
 
 
 def unroll(module: Module) -> Module:
