@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import struct
-import subprocess
-import sys
 from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -392,67 +389,3 @@ def test_a_damaged_pipeline_cache_is_passed_over(damage: bytes, emitted: Emitted
     assert list(launch(device, device.load(emitted), 1.0, x, x)) == [0.0, 2.0, 4.0, 6.0]
     device.close()
     assert file.read_bytes() == whole
-
-
-# ---- the vendor's own checks
-
-VALIDATION = Path("/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json")
-PROGRAM = """
-import sys
-from pathlib import Path
-from atoll.testing.drivers import DRIVER_CHECKS, DriverCase
-from atoll_plugins.vulkan.device import Options
-from atoll_plugins.vulkan.driver import VulkanDriver
-from atoll_plugins.vulkan.recorder import Recorder
-from conformance.driver_kernels import code
-from conformance.test_vulkan_backend import Bench, batch, graph, opened, program, solo
-from conformance.test_vulkan_backend import test_buffers_of_work_in_flight_go_after_it as in_flight
-if "planted" in sys.argv:
-    Recorder._order = lambda self, commands, uses: None
-emitted = code("vulkan", Path(sys.argv[1]))
-for staged in (False, True):
-    for check in DRIVER_CHECKS:
-        check(DriverCase(VulkanDriver(options=Options(staged=staged, staging_bytes=1 << 14)), 0, emitted))
-    for way in (solo, batch, graph):
-        device = opened(Options(staged=staged))
-        bench = Bench(device, emitted)
-        way(bench, program(3))
-        bench.read()
-        device.close()
-in_flight(emitted)
-print("done")
-"""
-
-
-def messages(folder: Path, *argv: str) -> list[str]:
-    """Return what the validation layers say of the suite in a process of its own."""
-    environment = {
-        **os.environ,
-        "VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation",
-        "VK_LAYER_ENABLES": "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT",
-        "VK_LAYER_VALIDATE_SYNC": "true",
-        "VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC": "true",
-        "PYTHONPATH": os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")]),
-    }
-    command = [sys.executable, "-c", PROGRAM, str(folder), *argv]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-    text = done.stdout + done.stderr
-    if not argv:
-        assert "done" in done.stdout, text
-    return [line for line in text.splitlines() if "VUID" in line or "SYNC-" in line or "UNASSIGNED" in line]
-
-
-@pytest.fixture
-def layers() -> None:
-    if not VALIDATION.is_file():
-        pytest.skip("no Vulkan validation layers")
-
-
-def test_the_validation_layers_have_nothing_to_say(layers: None, emitted: Emitted, tmp_path: Path) -> None:
-    assert messages(tmp_path) == []
-
-
-def test_the_validation_layers_see_barriers_that_are_missing(
-    layers: None, emitted: Emitted, tmp_path: Path
-) -> None:
-    assert any("SYNC-HAZARD" in line for line in messages(tmp_path, "planted"))
