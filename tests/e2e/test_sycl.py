@@ -59,3 +59,38 @@ def swapped(kind: str, payload: bytes) -> tuple[bytes, str]:
 def test_without_an_accelerator_the_processor_answers(tmp_path: Path) -> None:
     folder = copied("saxpy/sycl", tmp_path)
     assert right(ATOLL, "run", "--no-accel", where=folder, env=machine()).out.startswith(ANSWER)
+
+
+USES = """
+#include <iostream>
+#include <string>
+static const struct Library { Library() { std::cout << std::string("libc++") << std::endl; } } library;
+"""
+
+
+def test_in_a_program_of_libcxx_what_the_runtime_throws_is_caught_and_a_code_crosses(
+    wheels: None, tmp_path: Path, tell: Callable[[str], None]
+) -> None:
+    if not Path("/usr/bin/clang++-19").exists() or not Path("/usr/lib/llvm-19/include/c++").exists():
+        pytest.skip("no clang++-19 with its libc++ on this machine")
+    folder = copied("saxpy/sycl", tmp_path)
+    manifest = folder / "atoll.toml"
+    text = manifest.read_text().replace('lanes = ["sycl"]', 'lanes = ["sycl"]\ncxxflags = ["-stdlib=libc++"]')
+    manifest.write_text(f'{text}\n[lane.host]\ncompiler = "clang++-19"\n')
+    main = folder / "src/main.cpp"
+    main.write_text(main.read_text() + USES)
+    ran = right(ATOLL, "run", where=folder, env=machine())
+    assert "note[ATL0533]: the program has two C++ libraries" in ran.err
+    library, answer, device = ran.out.splitlines()
+    assert (library, answer) == ("libc++", ANSWER)
+    tell(f"{library} and libstdc++ in one image: {device}")
+    (program,) = folder.glob(".atoll/build/*/bin/saxpy")
+    needed = right("/usr/bin/readelf", "-d", program, where=folder).out
+    assert "libc++.so.1" in needed
+    assert "libstdc++.so.6" in needed
+    # No such device: the runtime throws, which ends in the island.
+    failed = run(ATOLL, "run", where=folder, env=machine(ONEAPI_DEVICE_SELECTOR="level_zero:gpu"))
+    assert (failed.code, failed.out) == (1, "libc++\n")
+    assert "No device of requested type" in failed.err
+    assert "terminate called" not in failed.err
+    tell(failed.err.splitlines()[-1])
