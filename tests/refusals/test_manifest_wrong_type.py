@@ -18,7 +18,7 @@ TEST = "[targets.a]\nkind = 'test'\n"
         ("[build]\nlanes = 'toy'\n", "build.lanes", "a list", "a string, toy"),
         ("[build]\nlanes = [1]\n", "build.lanes[0]", "a string", "an integer, 1"),
         ("[targets]\na = 3\n", "targets.a", "a table", "an integer, 3"),
-        ("[targets.a]\nkind = true\n", "targets.a.kind", "one of executable", "a boolean, True"),
+        ("[targets.a]\nkind = true\n", "targets.a.kind", "one of executable", "a boolean, true"),
         (TEST + "timeout = '1'\n", "targets.a.timeout", "a number", "a string, 1"),
         (TEST + "timeout = nan\n", "targets.a.timeout", "a number from 0", "a float, nan"),
         (TEST + "timeout = true\n", "targets.a.timeout", "a number", "a boolean"),

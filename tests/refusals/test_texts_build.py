@@ -65,6 +65,9 @@ CASES = {
         'sources = [{ glob = "*.comp", accel = "vulkan" }]\n',
         "a.comp": SHADER,
     },
+    "ATL0559_globs_of_nothing": {
+        "atoll.toml": f'{PACKAGE}[targets.demo]\nkind = "static"\nsources = ["*.cpp", "dev/*.c"]\n',
+    },
     "ATL0560_package_folder": {
         **REGISTRY,
         "atoll.toml": REGISTRY["atoll.toml"].replace(

@@ -88,6 +88,9 @@ CASES: dict[str, Callable[[Path], object]] = {
     "ATL0509_opencl": lambda root: OpenClLane().plan(
         asked(root, "a.cl", Entry(backend="opencl"), options={"compiler": "clang-99"})
     ),
+    "ATL0512_place": building(
+        {**PROGRAM, "atoll.toml": PROGRAM["atoll.toml"] + '[lane.host]\ncompilr = "g++"\n'}
+    ),
     "ATL0512_option": lambda root: CudaLane().payloads(
         asked(root, "a.cu", CUDA, options={"host-compilr": "g++"})
     ),

@@ -22,6 +22,8 @@ ALONE = {
     "ATL0202_wrong_type": f"{PACKAGE}{TARGET}sources = 1\n",
     "ATL0203_unknown_value": f'{PACKAGE}[targets.demo]\nkind = "executible"\n',
     "ATL0204_too_deep": f"{PACKAGE}a = {'[' * 200}{']' * 200}\n",
+    "ATL0202_no_table": f'{PACKAGE}[dependencies]\nother = "1.0"\n',
+    "ATL0205_twice": f"{PACKAGE}[targets.a]\n[targets.a]\n",
     "ATL0205_not_toml": f"{PACKAGE}[targets\n",
     "ATL0206_missing_key": f"{PACKAGE}[targets.demo]\nsources = []\n",
     "ATL0209_no_specifier": '[package]\nname = "demo"\nrequires-atoll = "soon"\n',

@@ -71,6 +71,7 @@ class LaneRun:
             units=units,
             accel=self.request.accel,
             options=self.request.manifest.lane_options(lane),
+            places=self.request.manifest.lane_places(lane),
             optimise=profile.opt,
             debug=profile.debug,
             cflags=build.cflags,

@@ -33,9 +33,12 @@ def link(work: Work, part: Part) -> None:
             Diagnostic(
                 code="ATL0559",
                 message=f"nothing is linked into the target `{part.target}`",
+                span=work.request.manifest.targets[part.target].span,
                 notes=(f"file: {part.output}", *left_out(work, part.target)),
                 hint="name sources that take part in this build",
-            )
+            ),
+            # A glob that matches nothing is why.
+            *work.selection.warnings,
         )
     used = uses(work.request.manifest, {item.target: item for item in work.parts}, part)
     files = tuple(other.output for other in used)

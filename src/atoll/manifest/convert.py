@@ -28,7 +28,7 @@ class Converter:
     def table(self, table: type[Any], node: Node, where: str, extra: dict[str, Any] | None = None) -> Any:
         """Return a value of `table`, or None where a fault was found in it."""
         if not isinstance(node.value, dict):
-            return self._wrong(node, where, "a table")
+            return self._wrong(node, where, f"a table with some of the keys {', '.join(keys(table))}")  # type: ignore[arg-type]
         before = len(self.faults)
         known = keys(table)  # type: ignore[arg-type] # mypy: a type is hashable
         values: dict[str, Any] = {}
@@ -150,7 +150,8 @@ def _kind(value: Any) -> str:
         ((datetime.date, datetime.time), "a date or time"),
     )
     name = next(word for kind, word in kinds if isinstance(value, kind))
-    return name if isinstance(value, dict | list) else f"{name}, {_short(str(value))}"
+    shown = str(value).lower() if isinstance(value, bool) else str(value)
+    return name if isinstance(value, dict | list) else f"{name}, {_short(shown)}"
 
 
 def _short(text: str) -> str:

@@ -73,7 +73,7 @@ def _bound(file: str, lines: list[str], limit: Limit) -> Diagnostic:
 
 def _broken(file: str, lines: list[str], error: Exception) -> Diagnostic:
     found = re.search(r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error), re.DOTALL)
-    reason = found.group(1) if found else str(error)
+    reason = re.sub(r"\((?:'[^']*',? ?)+\)", _dotted, found.group(1) if found else str(error))
     line = int(found.group(2)) if found and found.group(2) else len(lines)
     column = int(found.group(3)) if found and found.group(3) else len(lines[-1]) + 1
     return Diagnostic(
@@ -82,6 +82,12 @@ def _broken(file: str, lines: list[str], error: Exception) -> Diagnostic:
         span=_span(file, lines, line, column),
         notes=(f"reason: {reason[:1].lower()}{reason[1:]}",),
     )
+
+
+def _dotted(keys: re.Match[str]) -> str:
+    """Return keys as a table's head spells them, which `tomllib` shows as a tuple."""
+    inner = ".".join(re.findall(r"'([^']*)'", keys[0]))
+    return f"`{inner}`"
 
 
 def _span(file: str, lines: list[str], line: int, column: int, end: int | None = None) -> Span:

@@ -369,6 +369,14 @@ class Manifest:
         table = self.lane.get(lane)
         return {} if table is None else table.options()
 
+    def lane_places(self, lane: str) -> Mapping[str, Span]:
+        """Return where each key of `[lane.NAME]` stands; those of an overlay are left out."""
+        node = self.document
+        for name in ("lane", lane):
+            node = node.value.get(name) if node is not None and isinstance(node.value, dict) else None
+        keys = node.value if node is not None and isinstance(node.value, dict) else {}
+        return {name: item.span for name, item in keys.items()}
+
     def lane_limit(self, lane: str) -> float | None:
         """Return the seconds that `[lane.NAME]` gives an action; 0 for no limit, None where unsaid."""
         table = self.lane.get(lane)

@@ -14,7 +14,7 @@ from atoll._util.values import dataclass, field
 from atoll.accel import AccelSet, BackendRules, Entry
 from atoll.artifact import Fact
 from atoll.boundary import Entry as BoundaryEntry
-from atoll.diagnostics import Diagnostic
+from atoll.diagnostics import Diagnostic, Span
 from atoll.graph import Action
 from atoll.store import Payload, PayloadRoot
 
@@ -74,6 +74,7 @@ class LaneRequest:
         units: The units of this lane, in sorted order.
         accel: The whole set of the build.
         options: ``[lane.NAME]`` of the manifest.
+        places: Where each of those keys stands, for a refusal; an overlay's are not told.
         optimise: The profile's optimisation level, ``0`` to ``3``.
         debug: Whether debug information is asked for.
         cflags / cxxflags / cxx_standard: The project's general flags.
@@ -91,6 +92,7 @@ class LaneRequest:
     units: tuple[Unit, ...] = ()
     accel: AccelSet = field(default_factory=AccelSet)
     options: Mapping[str, object] = field(default_factory=dict)
+    places: Mapping[str, Span] = field(default_factory=dict, compare=False)
     optimise: str = "2"
     debug: bool = False
     cflags: tuple[str, ...] = ()

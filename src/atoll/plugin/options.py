@@ -16,7 +16,7 @@ def check_options(lane: str, request: LaneRequest, known: tuple[str, ...]) -> No
     """
     wrong = [key for key in request.options if key not in known]
     if wrong:
-        raise LaneError(*(_unknown(lane, key, known) for key in sorted(wrong)))
+        raise LaneError(*(_unknown(lane, request, key, known) for key in sorted(wrong)))
 
 
 def text_option(lane: str, request: LaneRequest, key: str) -> str | None:
@@ -26,7 +26,7 @@ def text_option(lane: str, request: LaneRequest, key: str) -> str | None:
         return None
     if isinstance(value, str) and value:
         return value
-    raise LaneError(_wrong(lane, key, "a text that is not empty", value))
+    raise LaneError(_wrong(lane, request, key, "a text that is not empty", value))
 
 
 def list_option(lane: str, request: LaneRequest, key: str) -> tuple[str, ...]:
@@ -34,22 +34,24 @@ def list_option(lane: str, request: LaneRequest, key: str) -> tuple[str, ...]:
     value = request.options.get(key, ())
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    raise LaneError(_wrong(lane, key, "a list of texts", value))
+    raise LaneError(_wrong(lane, request, key, "a list of texts", value))
 
 
-def _unknown(lane: str, key: str, known: tuple[str, ...]) -> Diagnostic:
+def _unknown(lane: str, request: LaneRequest, key: str, known: tuple[str, ...]) -> Diagnostic:
     near = nearest(key, known)
     return Diagnostic(
         code="ATL0512",
         message=f"the lane `{lane}` has no option `{key}`",
+        span=request.places.get(key),
         notes=(f"`[lane.{lane}]` may hold: {', '.join(known)}",),
         hint=f"write `{near}`" if near else "remove it",
     )
 
 
-def _wrong(lane: str, key: str, wanted: str, value: object) -> Diagnostic:
+def _wrong(lane: str, request: LaneRequest, key: str, wanted: str, value: object) -> Diagnostic:
     return Diagnostic(
         code="ATL0512",
         message=f"the option `{key}` of `[lane.{lane}]` is of the wrong kind",
+        span=request.places.get(key),
         notes=(f"it must be {wanted}", f"the manifest has: {value!r}"),
     )
