@@ -15,9 +15,9 @@ from typing import Any
 END = 1 << 63
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: one is made for each buffer of each launch, at a third of the cost
 class Use:
-    """The bytes of one buffer that a command touches.
+    """The bytes of one buffer that a command touches; nothing changes one.
 
     Attributes:
         buffer: Any number that stands for the memory.
@@ -55,17 +55,19 @@ class Hazards:
         """Tell whether a command has to be kept behind what was noted since the last barrier."""
         if self.full:
             return bool(self._touched)
-        return any(
-            (before.writes or use.writes) and before.low < use.high and use.low < before.high
-            for use in uses
-            for before in self._touched.get(use.buffer, ())
-        )
+        for use in uses:
+            for before in self._touched.get(use.buffer, ()):
+                if (before.writes or use.writes) and before.low < use.high and use.low < before.high:
+                    return True
+        return False
 
     def note(self, uses: Iterable[Use]) -> None:
         """Remember what a command touches."""
         for use in uses:
-            known = self._touched.setdefault(use.buffer, [])
-            if use not in known:
+            known = self._touched.get(use.buffer)
+            if known is None:
+                self._touched[use.buffer] = [use]
+            elif use not in known:
                 known.append(use)
             if use.reads:
                 self.reading.add(use.stage)

@@ -102,6 +102,8 @@ class VulkanDevice:
         self._graphs: Handles[VulkanGraph] = Handles(self.info.name)
         self._captured: list[DispatchRequest] | None = None
         self._held = 0
+        #: The code and shape of the last launch that was found to fit.
+        self._fitting: tuple[int, Size, Size] | None = None
         self._properties = vk.ffi.new("VkPhysicalDeviceProperties *")
         memory = vk.ffi.new("VkPhysicalDeviceMemoryProperties *")
         vk.vkGetPhysicalDeviceProperties(physical.handle, self._properties)
@@ -387,10 +389,13 @@ class VulkanDevice:
                 self._submit()
 
     def _check_shape(self, executable: VulkanExecutable, groups: Size, group: Size) -> None:
+        if self._fitting == (executable.key, groups, group):
+            return
         limits.check_shape(self.info, groups, group)
         if executable.group is not None and group != executable.group:
             message = f"`{executable.entry}` was compiled for another group"
             raise faults.shape(message, str(group), str(executable.group))
+        self._fitting = executable.key, groups, group
 
     def _request(
         self, executable: VulkanExecutable, buffers: list[Buffer], groups: Size, block: bytes

@@ -20,9 +20,9 @@ _COMPUTE, _TRANSFER = "compute", "transfer"
 Size = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)  # not frozen: one is made for each launch
 class DispatchRequest:
-    """One dispatch, whatever it is recorded into.
+    """One dispatch, whatever it is recorded into; nothing changes one.
 
     Attributes:
         name: What a trace calls it.
