@@ -32,7 +32,9 @@ def test_a_generated_module_is_called_beside_what_is_written_by_hand(
 ) -> None:
     more = () if whole else ("--without-nanobind",)
     assert main(["--rounds", "3", "--calls", "2000", *more]) == 0
-    (found,) = json.loads(capsys.readouterr().out).values()
+    spent, found = json.loads(capsys.readouterr().out).values()
     tell(f"a call by hand, of a generated module's: {found} (nanobind with --all)")
     assert set(found) == ({"ctypes", "nanobind"} if whole else {"ctypes"})
     assert found["ctypes"] > 1
+    assert set(spent) == {*found, "atoll"}
+    assert 0 < spent["atoll"] < spent["ctypes"]
