@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -332,4 +333,15 @@ def test_memory_that_others_were_told_of_is_waited_for(tmp_path: Path) -> None:
     device.release(handles[0])
     device.wait()
     assert counts["cuCtxSynchronize"] == 2
+    device.close()
+
+
+def test_a_library_is_not_there_while_a_graph_is_recorded(tmp_path: Path) -> None:
+    device: Any = CudaDriver(str(fake_cuda(tmp_path))).open(0)
+    device.__dict__["_product"] = SimpleNamespace(close=lambda: None)
+    assert device.product is not None
+    device.capture()
+    assert device.product is None
+    device.captured().close()
+    assert device.product is not None
     device.close()

@@ -73,7 +73,9 @@ class BoundFunction:
     def launch(self, groups: Size, addresses: Sequence[int], block: bytes, queue: int) -> None:
         """Queue one launch on a stream; 0 is the legacy default stream."""
         device = self._device
-        stream = self._streams.get(queue) or self._stream(queue)
+        stream = self._streams.get(queue)
+        if stream is None:
+            stream = self._stream(queue)
         with device.lock:
             device.enter()
             try:
@@ -102,7 +104,7 @@ class BoundFunction:
 
     def _stream(self, queue: int) -> Any:
         if len(self._streams) > _MOST_STREAMS:
-            self._streams.clear()
+            self._streams = {0: self._null}
         self._streams[queue] = stream = self._ffi.cast("CUstream", queue)
         return stream
 
@@ -338,9 +340,16 @@ class CudaDevice:
         """Return an array that lies in the memory of a CUDA device, or None where `value` is none."""
         return array_of(value)
 
-    @cached_property
+    @property
     def product(self) -> Any:
-        """What multiplies arrays of this device with NVIDIA's own library, or None where that is not here."""
+        """What multiplies arrays of this device with NVIDIA's own library; None where that is not here.
+
+        Nor is it while launches are kept for a graph, which its work would not be in.
+        """
+        return None if self._requests is not None else self._product
+
+    @cached_property
+    def _product(self) -> Any:
         found = blas.library()
         return None if found is None else blas.Products(found, self)
 
@@ -439,7 +448,7 @@ class CudaDevice:
                 self._cu.cuDevicePrimaryCtxRelease_v2(self._device)
 
     def _destroy(self) -> None:
-        product = self.__dict__.pop("product", None)
+        product = self.__dict__.pop("_product", None)
         if product is not None:
             product.close()
         self._cu.cuStreamSynchronize(self._cu.ffi.NULL)
