@@ -159,7 +159,10 @@ class Session:
         """Where the set came from, for people."""
         if self.no_accel:
             return "--no-accel"
-        return "--accel" if self.accel_option is not None else f"[build] accel of {self.manifest_path.name}"
+        if self.accel_option is not None:
+            return "--accel"
+        name = self.manifest_path.name
+        return f"[build] accel of {name}" if self.unresolved.build.accel else f"{name} names none"
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -474,7 +477,7 @@ class Session:
 
         return check_floors(plan, self.registry, self.environment, elsewhere=elsewhere)
 
-    def add(self) -> dict[str, Any]:
+    def add(self) -> Mapping[str, Any]:
         """Fetch what the lanes need for the set, lock it and build nothing; return what was decided.
 
         Raises:

@@ -48,7 +48,7 @@ def test_build_prints_paths_on_stdout_and_talks_on_stderr(tmp_path: Path) -> Non
     assert done.returncode == 0
     assert done.stdout == ".atoll/build/release-none/bin/demo\n"
     assert "host compiler gcc" in done.stderr
-    assert "set: none" in done.stderr
+    assert "set: none (atoll.toml names none)" in done.stderr
     again = atoll("build", where=tmp_path)
     assert again.stdout == done.stdout
     assert again.stderr == ""
