@@ -119,7 +119,9 @@ def test_settings_are_read_and_travel_through_the_finder(
     assert from_data(settings.as_data()) == settings
 
 
-@pytest.mark.parametrize(("accel", "said"), [("", "--no-accel"), ("vulkan1.2", "--accel"), (None, "atoll.toml")])
+@pytest.mark.parametrize(
+    ("accel", "said"), [("", "--no-accel"), ("vulkan1.2", "--accel"), (None, "atoll.toml")]
+)
 def test_an_empty_set_is_no_accelerator_and_none_is_the_manifests(
     tmp_path: Path, accel: str | None, said: str
 ) -> None:
