@@ -232,14 +232,16 @@ def reduce(op: str, x: Array, axis: int | None = None) -> Array:
     if size == 0 and op not in ("sum", "abs_sum", "square_sum"):
         raise shapes.refused(op, "has no value along an axis without elements", f"the shape: {x.shape}")
     if size > PIECE:
-        pieces = [
-            _reduced(op, moved[..., at : at + PIECE], device) for at in range(0, size - size % PIECE, PIECE)
-        ]
-        if size % PIECE:
-            pieces.append(_reduced(op, moved[..., size - size % PIECE :], device))
-        joined = empty((*moved.shape[:-1], len(pieces)), x.element, device=device)
-        for at, piece in enumerate(pieces):
-            _launch_copy(piece, joined[..., at])
+        whole, rest = divmod(size, PIECE)
+        joined = empty((*moved.shape[:-1], whole + bool(rest)), x.element, device=device)
+        pieces = shapes.pieces(moved, PIECE)
+        if shapes.rows(pieces) is not None:
+            _launch_copy(_reduced(op, pieces, device), joined[..., :whole])
+        else:
+            for at in range(whole):
+                _launch_copy(_reduced(op, pieces[..., at, :], device), joined[..., at])
+        if rest:
+            _launch_copy(_reduced(op, moved[..., size - rest :], device), joined[..., whole])
         again = {"abs_sum": "sum", "square_sum": "sum", "abs_max": "max"}.get(op, op)
         return reduce(again, joined, -1)
     return _reduced(op, moved, device)
@@ -362,7 +364,8 @@ def gather(x: Array, index: Array) -> Array:
     out = empty((index.size, x.shape[1]), x.element, device=device)
     if out.size:
         kernel = pointwise.gather.instance(T=CLASSES[x.element])
-        kernel.over((out.shape[1], out.shape[0]), device=device, block=(64, 1))(x, index, out)
+        over = out.shape[1], out.shape[0]
+        kernel.over(over, device=device, block=shapes.block(out.shape[0]))(x, index, out)
     return out
 
 
@@ -393,7 +396,8 @@ def scatter_add(x: Array, index: Array, out: Array) -> Array:
     if out.size and index.size:
         rows, edges = array(order, device=device), array(starts, device=device)
         over = out.shape[1], out.shape[0]
-        pointwise.scatter_add.over(over, device=device, block=(64, 1))(x, rows, edges, out)
+        block = shapes.block(out.shape[0])
+        pointwise.scatter_add.over(over, device=device, block=block)(x, rows, edges, out)
     return out
 
 

@@ -52,7 +52,8 @@ def quantise(x: Array, scheme: int) -> Quantised:
     if scheme != SCHEMES["ternary"]:
         return Quantised(values, steps)
     packed = empty((x.shape[0], -(-x.shape[1] // 16)), "u32", device=device)
-    by_row.pack_ternary.over((packed.shape[1], packed.shape[0]), device=device, block=(64, 1))(values, packed)
+    over, block = (packed.shape[1], packed.shape[0]), shapes.block(packed.shape[0])
+    by_row.pack_ternary.over(over, device=device, block=block)(values, packed)
     return Quantised(values, steps, packed)
 
 
@@ -96,7 +97,8 @@ def matmul_q(x: Array, w: Array, scheme: str = "int8") -> Array:
         kernel, second = products.matmul_q, made.values
     else:
         kernel, second = products.matmul_ternary, made.packed
-    kernel.over(over, device=device, block=(64, 1))(given.values, second, given.steps, made.steps, out)
+    block = shapes.block(out.shape[0])
+    kernel.over(over, device=device, block=block)(given.values, second, given.steps, made.steps, out)
     return out
 
 
@@ -106,5 +108,6 @@ def matmul_q_backward(grad: Array, x: Array, w: Array, scheme: str = "int8") -> 
     made = weights(w, scheme)
     wide = empty(w.shape, "f32", device=device)
     over = wide.shape[1], wide.shape[0]
-    products.unquantise.over(over, device=device, block=(64, 1))(made.values, made.steps, wide)
+    block = shapes.block(wide.shape[0])
+    products.unquantise.over(over, device=device, block=block)(made.values, made.steps, wide)
     return matmul(grad, wide), matmul(grad.T, x)

@@ -113,7 +113,20 @@ def _filled(arrays: list[Array]) -> list[Array]:
 def domain(out: Array) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Return the domain and the block of a launch with a work-item for each element of four dimensions."""
     a, b, rows, cols = out.shape
-    return (cols, rows, a * b), ((64, 1, 1) if rows == 1 else (16, 4, 1))
+    return (cols, rows, a * b), ((64, 1, 1) if rows == 1 else (16, _rows_at_once(rows, 4), 1))
+
+
+def block(rows: int) -> tuple[int, int]:
+    """Return the block of a launch with a work-item for each element of so many rows."""
+    return 64, _rows_at_once(rows, 1)
+
+
+def _rows_at_once(rows: int, least: int) -> int:
+    """Return how many rows a group takes, so that no device has too many groups up to a million rows."""
+    at_once = least
+    while at_once < 16 and -(-rows // at_once) > GROUPS:
+        at_once *= 2
+    return at_once
 
 
 def last(x: Array, axis: int) -> Array:
@@ -130,6 +143,13 @@ def rows(x: Array) -> Array | None:
         return None
     count = math.prod(x.shape[:-1])
     return Array(x.buffer, x.element, (count, x.shape[-1]), (joined.strides[0], x.strides[-1]), x.offset)
+
+
+def pieces(x: Array, size: int) -> Array:
+    """Return the whole pieces of the last axis as an axis of their own: (…, pieces, size), nothing copied."""
+    step = x.strides[-1]
+    shape = (*x.shape[:-1], x.shape[-1] // size, size)
+    return Array(x.buffer, x.element, shape, (*x.strides[:-1], step * size, step), x.offset)
 
 
 def chunks(count: int) -> list[slice]:

@@ -11,7 +11,7 @@ import pytest
 
 import atoll
 from atoll import engine
-from atoll.engine import quantised
+from atoll.engine import primitives, quantised, reference
 from atoll.engine.capabilities import Capability
 from atoll.engine.select import Product, Tier, decide_product, parts_of
 from atoll.runtime.array import Array
@@ -130,6 +130,39 @@ def test_arrays_without_elements_have_results_without_elements() -> None:
 def test_a_long_array_is_launched_in_rows_and_a_rest() -> None:
     long = np.arange(4096 * 65 + 3, dtype=np.float32)
     np.testing.assert_array_equal(engine.unary("neg", on(long)).numpy(), -long)
+
+
+@pytest.mark.parametrize("device", ["cpu", "vulkan", "opencl"])
+def test_more_rows_than_a_device_has_groups(device: str) -> None:
+    """A device promises 65535 groups in a dimension, and 128 work-items a group."""
+    rows = np.arange(70_000, dtype=np.int32) % 3
+    x = on(X, device)
+    assert np.array_equal(engine.gather(x, on(rows, device)).numpy(), X[rows])
+    tall = on(np.tile(X, (24_000, 1)), device)
+    doubled = np.zeros((72_000, 2), np.float32)
+    doubled += np.tile(X, (24_000, 1))[:, ::2]
+    assert np.array_equal(engine.copy(tall[:, ::2]).numpy(), doubled)
+    row, weights = np.ones((1, 4), np.float32), np.tile(X - 5, (24_000, 1))
+    few, many = (engine.matmul_q(on(row, device), on(w, device), "ternary").numpy() for w in (X - 5, weights))
+    assert np.array_equal(many, np.tile(few, (1, 24_000)))
+
+
+def test_a_long_axis_is_reduced_in_few_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces of 16384 are rows of one launch where they lie evenly, a launch each where they do not."""
+    launched: list[int] = []
+    over = primitives._over_rows
+
+    def counted(kernel: Any, count: int, *rest: Any, **how: Any) -> None:
+        launched.append(count)
+        over(kernel, count, *rest, **how)
+
+    monkeypatch.setattr(primitives, "_over_rows", counted)
+    line = np.arange(5 * 16384 + 7, dtype=np.float32) % 11
+    for values, counts in ((line, [5, 1, 1]), (np.stack([line, line]), [2, 2, 2, 2, 2, 2, 2])):
+        launched.clear()
+        found = engine.reduce("sum", on(values), -1).numpy()
+        assert np.array_equal(found, reference.reduce("sum", values, -1))
+        assert launched == counts
 
 
 def test_views_reach_every_primitive_without_a_copy_by_hand() -> None:
