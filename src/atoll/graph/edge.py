@@ -44,10 +44,21 @@ def _deciding(action: Action) -> str:
     return _sorted({name: value for name, value in spec(action).items() if name not in _FREE})
 
 
-@lru_cache(maxsize=1 << 14)
+_digests: dict[Action, str] = {}
+_MOST = 1 << 14
+
+
 def digest(action: Action) -> str:
     """Return the digest that names the action's spec and record."""
-    return _digest(_deciding(action))
+    found = _digests.get(action)
+    return _kept(action, _digest(_deciding(action))) if found is None else found
+
+
+def _kept(action: Action, found: str) -> str:
+    if len(_digests) >= _MOST:
+        _digests.clear()
+    _digests[action] = found
+    return found
 
 
 def _digest(deciding: str) -> str:
@@ -66,4 +77,4 @@ def named_spec(action: Action) -> tuple[str, str]:
     """
     deciding = _deciding(action)
     more = f'"name": {_encoded(action.name)}, "time_limit": {_seconds(action.time_limit)}'
-    return _digest(deciding), f"{deciding[:-1]}, {more}}}\n"
+    return _kept(action, _digest(deciding)), f"{deciding[:-1]}, {more}}}\n"
