@@ -188,6 +188,8 @@ def _array(param: Parameter, view: View, value: Any, written: bool, device: Any)
     if scalar != view.element or array.ndim != view.rank:
         given = f"an array of {array.ndim} dimensions of {array.dtype}"
         hint = f"pass `{param.name}.astype(…)`, which copies" if array.ndim == view.rank else None
+        if view.element == BF16:
+            hint = "NumPy has no bf16 of its own: pass an array of `ml_dtypes.bfloat16`, or one of Atoll's"
         raise _refuse(param, given, hint)
     if written and not array.flags.writeable:
         raise _refuse(param, "an array that may not be written, which the kernel does")

@@ -1,8 +1,9 @@
 """How does one kernel serve many types and constants? Each use is an instance of its own.
 
-Words: a *type variable* is one of `typing`; a *constant parameter* is annotated ``atoll.const[int]``; both
-are *open* until an instance binds them. An instance is an ordinary kernel, exported as the base name, ``__``
-and what it binds: ``scale__f32``. A launch of the generic kernel takes the one that its arguments ask for.
+Words: a *type variable* is one of `typing`; a *constant parameter* is annotated ``atoll.const[int]``, a
+function's ``Callable``; all are *open* until an instance binds them. An instance is an ordinary kernel,
+exported as the base name, ``__`` and what it binds: ``scale__f32``. A launch of the generic kernel takes the
+one that its arguments ask for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import CompileError, LaunchError
-from atoll.kernels.definition import KernelFunction, Sizes
+from atoll.kernels.definition import DeviceFunction, KernelFunction, Sizes
 
 if TYPE_CHECKING:
     import types
@@ -86,6 +87,16 @@ def is_variable(annotation: object) -> bool:
     return type(annotation).__name__ == "TypeVar" and type(annotation).__module__ == "typing"
 
 
+def is_callable(annotation: Any) -> bool:
+    """Tell whether an annotation is ``Callable``, of `typing` or `collections.abc`, bare or with types."""
+    return (getattr(annotation, "__origin__", None) or annotation) is Callable
+
+
+def is_part(annotation: Any) -> bool:
+    """Tell whether a parameter is no value at run time: ``const[int]``, or a function that is called."""
+    return isinstance(annotation, ConstType) or is_callable(annotation)
+
+
 def openings(function: types.FunctionType) -> dict[str, object]:
     """Return the annotation of each parameter that is open; nothing is imported to find it."""
     try:
@@ -96,7 +107,7 @@ def openings(function: types.FunctionType) -> dict[str, object]:
     for name, annotation in annotations.items():
         if isinstance(annotation, str):
             annotation = _evaluated(function, annotation)
-        if name != "return" and (variable_of(annotation) or isinstance(annotation, ConstType)):
+        if name != "return" and (variable_of(annotation) or is_part(annotation)):
             found[name] = annotation
     return found
 
@@ -115,7 +126,7 @@ def _evaluated(function: types.FunctionType, text: str) -> object:
 
 
 class GenericKernel(KernelFunction):
-    """A kernel with open types or constants."""
+    """A kernel with open types, constants or functions."""
 
     def __init__(
         self,
@@ -141,11 +152,11 @@ class GenericKernel(KernelFunction):
         """The names that an instance binds, in the order of the signature."""
         found: dict[str, None] = {}
         for name, annotation in self._opened.items():
-            found[name if isinstance(annotation, ConstType) else _variable(annotation)] = None
+            found[name if is_part(annotation) else _variable(annotation)] = None
         return tuple(found)
 
     def instance(self, **bindings: Any) -> KernelFunction:
-        """Return the kernel with its types and constants bound: ``scale.instance(T=f32, tile=16)``.
+        """Return the kernel with what is open bound: ``scale.instance(T=f32, tile=16)``.
 
         Raises:
             CompileError: Where a name is missing, unknown, or bound to what it cannot be.
@@ -158,7 +169,7 @@ class GenericKernel(KernelFunction):
         names = self.open_names
         wrong = [f"`{name}` is no open name of it" for name in bindings if name not in names]
         wrong += [f"`{name}` is not bound" for name in names if name not in bindings]
-        kinds = {name: item for name, item in self._opened.items() if isinstance(item, ConstType)}
+        kinds = {name: item for name, item in self._opened.items() if is_part(item)}
         for name in names:
             if name in bindings:
                 reason = _unfit(name, bindings[name], kinds.get(name))
@@ -212,14 +223,14 @@ class GenericKernel(KernelFunction):
         bindings: dict[str, Any] = {}
         for name, value in zip(names, arguments, strict=True):
             annotation = self._opened.get(name)
-            if isinstance(annotation, ConstType):
+            if is_part(annotation):
                 bindings[name] = value
             elif annotation is not None:
                 kind = type_of(value)
                 if kind is not None:
                     bindings.setdefault(_variable(annotation), kind)
-        constants = {name for name, item in self._opened.items() if isinstance(item, ConstType)}
-        rest = [value for name, value in zip(names, arguments, strict=True) if name not in constants]
+        parts = {name for name, item in self._opened.items() if is_part(item)}
+        rest = [value for name, value in zip(names, arguments, strict=True) if name not in parts]
         return self._instance(bindings), rest
 
     def over(self, shape: Sizes, **how: Any) -> Any:
@@ -267,12 +278,15 @@ def _variable(annotation: object) -> str:
     return str(variable_of(annotation).__name__)
 
 
-def _unfit(name: str, value: object, kind: ConstType | None) -> str | None:
+def _unfit(name: str, value: object, kind: object) -> str | None:
     """Return why a value cannot be bound to a name, or None."""
     from atoll.kernels.scalars import Typed, bool_
     from atoll.kernels.structs import struct_of
 
-    if kind is not None:
+    if is_callable(kind):
+        text = f"`{name}` is a function marked with `@atoll.device`, this is {value!r}"
+        return None if isinstance(value, DeviceFunction) else text
+    if isinstance(kind, ConstType):
         text = f"`{name}` is a constant {kind.kind.__name__}, this is {value!r}"
         return None if kind.takes(value) else text
     usable = isinstance(value, type) and issubclass(value, Typed) and value not in (Typed, bool_)
@@ -280,7 +294,9 @@ def _unfit(name: str, value: object, kind: ConstType | None) -> str | None:
 
 
 def spelled(value: object) -> str:
-    """Return a bound value as a part of an exported name: ``f32``, ``16``, ``m1``, ``0p5``."""
+    """Return a bound value as a part of an exported name: ``f32``, ``16``, ``m1``, ``0p5``, ``square``."""
+    if isinstance(value, DeviceFunction):
+        return value.__name__
     if isinstance(value, type):
         scalar = getattr(value, "scalar", None)
         return str(scalar or value.__name__)

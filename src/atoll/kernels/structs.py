@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from atoll.diagnostics import Diagnostic
@@ -110,8 +111,8 @@ def struct_of(found: object) -> StructType | None:
 def struct(cls: type[C]) -> type[C]:
     """Mark a class of annotated scalars and vectors as a struct: ``@struct class Body: at: vec[f32, 3]``.
 
-    It has the members of the structs it is derived from, too. Its NumPy dtype, laid out as C does, is
-    ``Body.dtype``; a vector lies there as an array.
+    It becomes a dataclass where it is none yet. It has the members of the structs it is derived from, too.
+    Its NumPy dtype, laid out as C does, is ``Body.dtype``; a vector lies there as an array.
 
     Raises:
         CompileError: Where a field is neither, with its name.
@@ -129,10 +130,24 @@ def struct(cls: type[C]) -> type[C]:
             )
             object.__setattr__(self, name, value)
 
-    cls.__post_init__ = typed  # type: ignore[attr-defined]
     cls.__atoll_struct__ = kind  # type: ignore[attr-defined]
     cls.dtype = _Dtype()  # type: ignore[attr-defined]
+    if "__dataclass_fields__" in cls.__dict__:
+        cls.__init__ = _then(cls.__init__, typed)  # type: ignore[method-assign]
+        return cls
+    cls.__post_init__ = typed  # type: ignore[attr-defined]
     return dataclass(frozen=True)(cls)
+
+
+def _then(first: Callable[..., None], typed: Callable[[Any], None]) -> Callable[..., None]:
+    """Return what makes a value of a class that was a dataclass before it was marked."""
+
+    @wraps(first)
+    def made(self: Any, *values: Any, **named: Any) -> None:
+        first(self, *values, **named)
+        typed(self)
+
+    return made
 
 
 def _vector(kind: VecType, given: Any) -> Any:

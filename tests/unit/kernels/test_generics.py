@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atoll.errors import AtollError
+from atoll.errors import AtollError, CompileError
 from atoll.kernels.definition import KernelFunction
 from atoll.kernels.files import kernels_of, load
 from atoll_plugins.cpu.driver import CpuDriver
@@ -231,3 +231,49 @@ def test_vectors_are_generic_too(kind: Any) -> None:
     x = np.arange(6).reshape(2, 3).astype(kind)
     for answer in run(kernel_from(VECTORS), 2, x, (1, 2, 3), np.zeros(2, kind)):
         assert answer == [2 * (0 + 2 + 6) + 2, 2 * (3 + 8 + 15) + 2]
+
+
+FOLDED = """
+@device
+def larger(a: T, b: T) -> T:
+    return a if a > b else b
+
+@device
+def both(a: T, b: T) -> T:
+    return a + b
+
+@kernel
+def k(x: view[T], fold: Callable[[T, T], T], start: atoll.const[int]):
+    total = T(start)
+    for at in range(x.size):
+        total = fold(total, x[at])
+    x[0] = total
+"""
+
+
+def test_a_kernel_takes_a_device_function() -> None:
+    scope = namespace(
+        "from collections.abc import Callable\nfrom typing import TypeVar\nT = TypeVar('T')\n" + FOLDED
+    )
+    found, larger, both = scope["k"], scope["larger"], scope["both"]
+    for launch in (found.over(1, device="cpu"), found.python(1)):
+        for fold, wanted in ((larger, 7), (both, 12)):
+            x = np.array([3, 7, 2], np.int32)
+            launch(x, fold, 0)
+            assert x.tolist() == [wanted, 7, 2]
+    x = np.array([3, 7, 2], np.float32)
+    found.over(1, device="cpu")(x=x, start=1, fold=both)
+    assert x[0] == 13
+    assert found.instance(T=scope["i32"], fold=larger, start=0).__name__ == "k__i32_larger_0"
+
+
+def test_what_is_no_device_function_is_refused_where_one_is_asked() -> None:
+    scope = namespace(
+        "from typing import Callable\n@kernel\ndef k(x: view[f32], f: Callable):\n    x[0] = f(x[0])\n"
+    )
+    for wrong in (abs, lambda a: a, 3):
+        with pytest.raises(CompileError) as caught:
+            scope["k"].over(1, device="cpu")(np.ones(1, np.float32), wrong)
+        (told,) = caught.value.diagnostics
+        assert told.code == "ATL0730"
+        assert told.notes[0].startswith("`f` is a function marked with `@atoll.device`, this is ")

@@ -293,6 +293,33 @@ def test_what_does_not_fit_a_vector_of_a_struct_is_refused(line: str, code: str,
     assert (found.code, found.message) == (code, message)
 
 
+@pytest.mark.parametrize("written", ["", "frozen=True", "slots=True", "frozen=True, slots=True, eq=False"])
+def test_a_dataclass_that_is_marked_is_the_same_struct(written: str) -> None:
+    text = f"""
+import dataclasses
+
+@struct
+@dataclasses.dataclass({written})
+class Both:
+    at: vec[f32, 2]
+    count: i32 = 3
+
+@kernel
+def k(bodies: view[Both]):
+    i = atoll.global_id(0)
+    bodies[i] = Both(bodies[i].at * 2.0, bodies[i].count + 1)
+"""
+    scope = namespace(text)
+    both = scope["Both"]
+    assert type(both((1, 2)).count).__name__ == "i32"
+    assert both((1, 2)).count == 3
+    for launch in (scope["k"].over(2, device="cpu"), scope["k"].python(2)):
+        bodies = np.ones(2, both.dtype)
+        launch(bodies)
+        assert bodies["at"].tolist() == [[2.0, 2.0]] * 2
+        assert bodies["count"].tolist() == [2, 2]
+
+
 def test_two_parts_of_one_name_are_refused() -> None:
     with pytest.raises(CompileError) as caught:
         namespace("\n@struct\nclass Twice:\n    a_x: f32\n    a: vec[f32, 2]\n")

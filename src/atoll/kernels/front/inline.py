@@ -18,7 +18,7 @@ from atoll.kernels.definition import DeviceFunction
 from atoll.kernels.front.convert import coerce, default_type
 from atoll.kernels.front.expressions import in_order
 from atoll.kernels.front.pointers import entered, taken
-from atoll.kernels.front.signature import Signature, annotations_of, assigned_names, is_constant, signature
+from atoll.kernels.front.signature import Signature, annotations_of, assigned_names, signature
 from atoll.kernels.front.state import Frame, LocalBinding, State, StructBinding, instance_key
 from atoll.kernels.front.structures import declare, give
 from atoll.kernels.front.values import (
@@ -33,7 +33,7 @@ from atoll.kernels.front.values import (
     Weak,
     described,
 )
-from atoll.kernels.generics import ConstType, variable_of
+from atoll.kernels.generics import ConstType, is_part, variable_of
 from atoll.kernels.pointers import PointerType
 from atoll.kernels.scalars import CLASSES, Typed
 from atoll.kernels.source import Function, find
@@ -161,7 +161,7 @@ def _bindings(
         value = values.get(name)
         if value is None:
             continue
-        if is_constant(annotation):
+        if is_part(annotation):
             found[name] = _constant(state, name, annotation, value, given[name])
             continue
         variable = variable_of(annotation)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import ast
-import collections.abc
 import inspect
-import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, get_origin
+from typing import Any
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import AtollError, CompileError
 from atoll.ir import Scalar, View, is_reserved
-from atoll.kernels.generics import ConstType, OpenVec, OpenView, is_variable
+from atoll.kernels.generics import OpenVec, OpenView, is_part, is_variable
 from atoll.kernels.pointers import PointerType, ptr
 from atoll.kernels.scalars import Typed, view
 from atoll.kernels.source import Function
@@ -66,7 +64,7 @@ def signature(
     params: list[SignedParameter] = []
     constants: list[str] = []
     for item in (*arguments.posonlyargs, *arguments.args):
-        if is_constant(found.get(item.arg)):
+        if is_part(found.get(item.arg)):
             constants.append(item.arg)
             continue
         annotation = bound(found.get(item.arg), bindings)
@@ -87,16 +85,6 @@ def signature(
     result = scalar_or_view(returned) or structural(returned)
     plain = result if isinstance(result, Scalar | StructType) else None
     return Signature(tuple(params), plain, tuple(constants))
-
-
-def is_constant(annotation: Any) -> bool:
-    """Tell whether a parameter is no value at run time: ``const[int]``, or a function that is called."""
-    return isinstance(annotation, ConstType) or is_callable(annotation)
-
-
-def is_callable(annotation: Any) -> bool:
-    """Tell whether an annotation is ``Callable``, of `typing` or `collections.abc`, bare or with types."""
-    return (get_origin(annotation) or annotation) in (collections.abc.Callable, typing.Callable)
 
 
 def bound(annotation: Any, bindings: Mapping[str, Any]) -> Any:
