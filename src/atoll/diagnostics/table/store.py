@@ -26,7 +26,8 @@ CODES = {
     "ATL0585": CodeInfo(
         "a program of a payload does not start, or a library of it does not load",
         "Every program of a payload is started once, with an environment of its own, before the payload "
-        "counts as there; a library that is used by none of them is loaded. The usual cause is a library that this machine does not have.",
+        "counts as there; a library that is used by none of them is loaded. The usual cause is a library "
+        "that this machine does not have.",
     ),
     "ATL0587": CodeInfo(
         "the store cannot be written",
