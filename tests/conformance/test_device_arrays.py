@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import atoll
 from atoll.errors import LaunchError
 from atoll.kernels.launch import Done
 from atoll.kernels.variants import NOTHING, Promises, module_for
@@ -261,3 +262,22 @@ def test_a_tensor_of_another_device_is_refused_by_the_processor(torch: Any) -> N
     x = floats(8)
     with pytest.raises(LaunchError, match="does not fit its parameter"):
         kernel_from(SAXPY, "saxpy").over(8, device="cpu")(2.0, Tensor(x), x, x)
+
+
+def test_launches_on_arrays_are_recorded_as_one_graph(bench: Bench) -> None:
+    bench.runs(PLAIN)
+    x, y = (atoll.array(np.arange(100, dtype=np.float32), device=bench.device) for _ in range(2))
+    bench.launch(100, 2.0, x, y, y)  # prepared, so that the recorded ones have to ask anew
+    before = y.buffer.epoch
+    with atoll.capture(bench.device) as graph:
+        for _ in range(3):
+            bench.launch(100, 2.0, x, y, y)
+    assert len(graph) == 3
+    assert graph._calls == [], "the driver records, Python does not"
+    assert np.array_equal(y.numpy(), 3 * np.arange(100))
+    graph.replay()
+    assert y.buffer.epoch != before
+    assert np.array_equal(y.numpy(), 9 * np.arange(100))
+    bench.launch(100, 2.0, x, y, y)
+    assert np.array_equal(y.numpy(), 11 * np.arange(100))
+    graph.close()
