@@ -9,7 +9,7 @@ import pytest
 
 from atoll.kernels.front.calls import _INSTEAD, _OTHERS, MATHS
 from atoll_plugins.cpu.driver import CpuDriver
-from kernel_text import kernel_from, refused
+from kernel_text import body, kernel_from, refusal, refused
 
 ONE = ["sqrt", "exp", "exp2", "log", "log2", "sin", "cos", "tan", "tanh", "fabs"]
 
@@ -46,3 +46,21 @@ def test_every_other_function_of_math_is_refused_by_name() -> None:
         found = refused(f"a = math.{name}(x[0])", "ATL0711", f"math.{name}")
         assert found.message == f"a kernel cannot call `math.{name}`"
         assert found.hint == _INSTEAD.get(getattr(math, name))
+
+
+ARRAYS = "write `fixed[f32, 8]()` for an array of a work-item, `atoll.shared(f32, 64)` for one of its group"
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        ("np.sqrt(x[0])", "use `atoll.sqrt`"),
+        ("np.zeros(4)", ARRAYS),
+        ("atoll.array(x)", ARRAYS),
+        ("hash(x)", None),
+    ],
+)
+def test_what_a_kernel_has_under_the_same_name_is_the_hint(call: str, hint: str | None) -> None:
+    found = refusal(body(f"y = {call}", np=np))
+    assert found.code == "ATL0711"
+    assert found.hint == hint

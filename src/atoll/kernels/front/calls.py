@@ -128,7 +128,7 @@ def _unknown(state: State, node: ast.Call, target: object, name: str) -> Excepti
         )
     if target is surface.shared:
         return state.error("ATL0710", "`shared` stands alone on the right side of an assignment", node)
-    if isinstance(target, types.FunctionType):
+    if isinstance(target, types.FunctionType) and not target.__module__.startswith("atoll."):
         code = target.__code__
         return state.error(
             "ATL0720",
@@ -138,8 +138,18 @@ def _unknown(state: State, node: ast.Call, target: object, name: str) -> Excepti
             hint=f"put `@atoll.device` above `def {target.__name__}`",
         )
     hashable = type(target).__hash__ is not None
-    instead = _INSTEAD.get(target) if hashable else None
+    instead = (_INSTEAD.get(target) if hashable else None) or _like(target)
     return state.error("ATL0711", f"a kernel cannot call `{name}`", node.func, hint=instead)
+
+
+def _like(target: object) -> str | None:
+    """Return a hint at what Atoll has under the name of another library's function."""
+    word = getattr(target, "__name__", "")
+    if word in ("array", "empty", "zeros"):
+        own, groups = "`fixed[f32, 8]()` for an array of a work-item", "`atoll.shared(f32, 64)`"
+        return f"write {own}, {groups} for one of its group"
+    known = {item.__name__ for item in MATHS if hasattr(item, "__name__")}
+    return f"use `atoll.{word}`" if word in known and hasattr(surface, word) else None
 
 
 def arguments(state: State, node: ast.Call, least: int, most: int | None = None) -> list[ast.expr]:
