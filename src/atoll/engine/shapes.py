@@ -101,13 +101,14 @@ def fours(primitive: str, arrays: list[Array]) -> list[list[Array]]:
 
 
 def _filled(arrays: list[Array]) -> list[Array]:
+    """Return arrays with dimensions of one element in front, whose steps of 0 would look like repeated ones."""
     missing = 4 - arrays[0].ndim
-    return [
-        Array(
-            item.buffer, item.element, (1,) * missing + item.shape, (0,) * missing + item.strides, item.offset
-        )
-        for item in arrays
-    ]
+    found = []
+    for item in arrays:
+        step = item.shape[0] * item.strides[0] or 1
+        shape, strides = (1,) * missing + item.shape, (step,) * missing + item.strides
+        found.append(Array(item.buffer, item.element, shape, strides, item.offset))
+    return found
 
 
 def domain(out: Array) -> tuple[tuple[int, int, int], tuple[int, int, int]]:

@@ -165,6 +165,17 @@ def test_a_long_axis_is_reduced_in_few_launches(monkeypatch: pytest.MonkeyPatch)
         assert launched == counts
 
 
+@pytest.mark.parametrize("device", ["cpu", "vulkan", "opencl"])
+def test_a_second_call_asks_nothing_anew(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launch that the first call prepared takes the second one's arrays."""
+    from atoll.kernels import resident
+
+    x = on(X, device)
+    engine.binary("add", x, x)
+    monkeypatch.setattr(resident, "_checked", None)
+    assert np.array_equal(engine.binary("add", x, x).numpy(), X + X)
+
+
 def test_views_reach_every_primitive_without_a_copy_by_hand() -> None:
     x = np.random.default_rng(1).standard_normal((4, 5, 6)).astype("f4")
     given = on(x)[::2, ::-1].transpose(2, 0, 1)
