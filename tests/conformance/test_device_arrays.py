@@ -281,3 +281,15 @@ def test_launches_on_arrays_are_recorded_as_one_graph(bench: Bench) -> None:
     bench.launch(100, 2.0, x, y, y)
     assert np.array_equal(y.numpy(), 11 * np.arange(100))
     graph.close()
+
+
+def test_an_array_over_a_tensor_waits_for_what_makes_it(
+    bench: Bench, torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[int] = []
+    monkeypatch.setattr(bench.device, "settle", waited.append)
+    x = floats(8)
+    for stream in (0, 4711):
+        torch.current = stream
+        assert atoll.array(Tensor(x), device=bench.device).address == x.__array_interface__["data"][0]
+    assert waited == [4711]

@@ -384,6 +384,8 @@ def _borrowed(lying: Any, device: Device) -> Array:
         raise _shape(
             "an array lies on another device, or has a type that no kernel takes", lying.sizes, lying.where
         )
+    if lying.queue:  # launches on arrays go to the device's own queue: what makes it is done first
+        device.settle(lying.queue)
     found = Array(None, lying.element, lying.sizes, lying.strides)  # type: ignore[arg-type]
     found.buffer = Buffer(device, found.nbytes, address=lying.address, owner=lying)
     return found
