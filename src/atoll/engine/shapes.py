@@ -101,7 +101,7 @@ def fours(primitive: str, arrays: list[Array]) -> list[list[Array]]:
 
 
 def _filled(arrays: list[Array]) -> list[Array]:
-    """Return arrays with dimensions of one element in front, whose steps of 0 would look like repeated ones."""
+    """Return arrays with dimensions of one element in front; a step of 0 would look like a repetition."""
     missing = 4 - arrays[0].ndim
     found = []
     for item in arrays:
