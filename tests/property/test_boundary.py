@@ -16,6 +16,7 @@ from atoll.boundary import (
     Entry,
     Extent,
     Parameter,
+    Struct,
     clause,
     declaration,
     header,
@@ -29,6 +30,10 @@ from atoll.errors import BoundaryError
 from unit.boundary.kit import interface, refused
 
 SCALARS = "float|double|int|unsigned|size_t|uint8_t|int64_t|bool|unsigned long long".split("|")
+STRUCTS = (
+    Struct(name="Pair", fields=(("x", "float"), ("n", "int"))),
+    Struct(name="Mixed", fields=(("a", "uint8_t"), ("b", "double"), ("c", "bool"), ("d", "int64_t"))),
+)
 LENGTHS = ["unsigned", "size_t", "int", "uint32_t", "long long"]
 NOISE = [
     "",
@@ -62,15 +67,17 @@ def entries(draw: st.DrawFn, name: str) -> Entry:
 @st.composite
 def parameters(draw: st.DrawFn, name: str, lengths: tuple[str, ...]) -> Parameter:
     """Draw one parameter that is no length."""
-    element = draw(st.sampled_from(SCALARS))
+    struct = draw(st.sampled_from([None, None, None, *STRUCTS]))
+    element = draw(st.sampled_from(SCALARS)) if struct is None else struct.name
     if not draw(st.booleans()):
-        return Parameter(name=name, ctype=element)
+        return Parameter(name=name, ctype=element, struct=struct)
     sizes = draw(st.lists(st.sampled_from([*lengths, "3", "16"]), min_size=1, max_size=3))
     written = draw(st.booleans())
     return Parameter(
         name=name,
         ctype=f"{element} *" if written else f"const {element} *",
         element=element,
+        struct=struct,
         access=Access.WRITE if written else Access.READ,
         extent=Extent(dimensions=tuple(sizes)),
         returned=written and draw(st.booleans()),
@@ -96,6 +103,11 @@ def spelled(entry: Entry, mess: random.Random) -> str:
     return "".join(out) + "{ return {}; }\n".replace("return {}", "throw 1")
 
 
+def defined(struct: Struct) -> str:
+    """Return what an island writes of a struct."""
+    return f"struct {struct.name} {{\n{''.join(f'{ctype} {name};' for name, ctype in struct.fields)}\n}};\n"
+
+
 def laid_out(folder: Path, drawn: tuple[Entry, ...], mess: random.Random) -> Path:
     """Write the entries into files of one folder, in any order."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -103,8 +115,10 @@ def laid_out(folder: Path, drawn: tuple[Entry, ...], mess: random.Random) -> Pat
     order = list(drawn)
     mess.shuffle(order)
     for index, entry in enumerate(order):
-        with (folder / f"f{mess.randrange(3)}.cpp").open("a") as file:
-            file.write(mess.choice(NOISE).format(index) + spelled(entry, mess))
+        path = folder / f"f{mess.randrange(3)}.cpp"
+        have = path.read_text() if path.exists() else ""
+        new = "".join(defined(each) for each in entry.structs if defined(each) not in have)
+        path.write_text(have + mess.choice(NOISE).format(index) + new + spelled(entry, mess))
     return folder
 
 

@@ -117,7 +117,8 @@ def test_header_module_and_python_module_compile_and_agree_on_every_name(
     whole: bool, tell: Callable[[str], None]
 ) -> None:
     count = 60 if whole else 8
-    seen = []
+    seen: list[int] = []
+    structs: list[str] = []
 
     @settings(max_examples=count, derandomize=not whole, database=None, phases=[Phase.generate])
     @given(interfaces(), st.integers(0, 2**32))
@@ -134,9 +135,12 @@ def test_header_module_and_python_module_compile_and_agree_on_every_name(
             check_cxx(folder, made)
             check_python(folder, made)
             seen.append(len(made.entries))
+            structs.extend(item.name for item in made.entries if item.entry.structs)
 
     prove()
-    tell(f"compiled {len(seen)} sets of {sum(seen)} entries (of 60 with --all), g++ and clang")
+    what = f"{len(seen)} sets of {sum(seen)} entries, {len(structs)} of them with structs"
+    tell(f"compiled {what} (60 sets with --all), g++ and clang")
+    assert structs
 
 
 def test_a_name_that_one_language_lacks_is_seen(tmp_path: Path) -> None:
