@@ -29,6 +29,19 @@ def _launch(kernel: Any, launches: list[list[Array]], *scalars: Any) -> None:
         kernel.over(over, device=arrays[-1].device, block=block)(*scalars, *arrays)
 
 
+def _pointwise(name: str, flat: Any, wide: Any, arrays: list[Array]) -> None:
+    """Launch the flat variant where all arrays lie alike in one row, else the one with four dimensions."""
+    found = shapes.merged(arrays)
+    if found[0].ndim > 1 or any(item.strides != (1,) for item in found):
+        _launch(wide, shapes.fours(name, arrays))
+        return
+    size, device = arrays[-1].size, arrays[-1].device
+    most = size if device.memory else shapes.GROUPS * 256
+    for first in range(0, size, most):
+        part = [item[first : first + most] for item in found]
+        flat.over(part[-1].size, device=device, block=256)(*part)
+
+
 # --- elementwise, repeated, converted -------------------------------------------------------------
 
 
@@ -47,8 +60,9 @@ def cast(x: Array, element: str) -> Array:
     kind = 0 if CLASSES[x.element].scalar.is_float or CLASSES[element].scalar.is_float else 1
     if x.element == element:
         kind = 1
-    kernel = pointwise.cast.instance(T=CLASSES[x.element], U=CLASSES[element], kind=kind)
-    _launch(kernel, shapes.fours("cast", [x, out]))
+    types = {"T": CLASSES[x.element], "U": CLASSES[element], "kind": kind}
+    flat, wide = pointwise.cast_flat.instance(**types), pointwise.cast.instance(**types)
+    _pointwise("cast", flat, wide, [x, out])
     return out
 
 
@@ -73,8 +87,8 @@ def unary(op: str, x: Array) -> Array:
         raise shapes.refused(op, "takes floats of 32 bits or less", f"given: {x.element}")
     out = empty(x.shape, "f32", device=device)
     if x.size:
-        kernel = pointwise.unary.instance(op=pointwise.UNARY.index(op))
-        _launch(kernel, shapes.fours(op, [x, out]))
+        at = pointwise.UNARY.index(op)
+        _pointwise(op, pointwise.unary_flat.instance(op=at), pointwise.unary.instance(op=at), [x, out])
     return out
 
 
@@ -96,9 +110,11 @@ def binary(op: str, x: Array, y: Array) -> Array:
     shape = shapes.common(op, x.shape, y.shape)
     out = empty(shape, x.element, device=device)
     if out.size:
-        kernel = pointwise.binary if x.element == "f32" else pointwise.binary_int
-        made = kernel.instance(op=pointwise.BINARY.index(op))
-        _launch(made, shapes.fours(op, [x.broadcast(shape), y.broadcast(shape), out]))
+        at, arrays = pointwise.BINARY.index(op), [x.broadcast(shape), y.broadcast(shape), out]
+        if x.element == "i32":
+            _launch(pointwise.binary_int.instance(op=at), shapes.fours(op, arrays))
+        else:
+            _pointwise(op, pointwise.binary_flat.instance(op=at), pointwise.binary.instance(op=at), arrays)
     return out
 
 

@@ -21,34 +21,67 @@ UNARY = ("copy", "neg", "abs", "relu", "exp", "log", "tanh", "sigmoid", "sqrt", 
 BINARY = ("add", "sub", "mul", "div", "min", "max")
 
 
+@atoll.device
+def applied(x: f32, op: atoll.const[int]) -> f32:
+    """Return one operation on an element; `op` counts in `UNARY`."""
+    v = x
+    if op == 1:
+        v = -v
+    if op == 2:
+        v = atoll.bitcast(f32, atoll.bitcast(u32, v) & 0x7FFFFFFF)
+    if op == 3:
+        v = v if v > 0.0 else f32(0.0)
+    if op == 4:
+        v = maths.exp(v)
+    if op == 5:
+        v = maths.log(v)
+    if op == 6:
+        v = maths.tanh(v)
+    if op == 7:
+        v = maths.sigmoid(v)
+    if op == 8:
+        v = maths.sqrt(v)
+    if op == 9:
+        v = maths.rsqrt(v)
+    if op == 10:
+        v = maths.recip(v)
+    return maths.canonical(v)
+
+
+@atoll.device
+def joined(a: f32, b: f32, op: atoll.const[int]) -> f32:
+    """Return one operation on two elements; `op` counts in `BINARY`."""
+    v = a
+    if op == 0:
+        v = a + b
+    if op == 1:
+        v = a - b
+    if op == 2:
+        v = a * b
+    if op == 3:
+        v = maths.divide(a, b)
+    if op == 4:
+        v = b if b < a else a
+    if op == 5:
+        v = b if b > a else a
+    return maths.canonical(v)
+
+
 @kernel
 def unary(x: view[f32, 4], out: view[f32, 4], op: atoll.const[int]):
     """Do one operation to each element; `op` counts in `UNARY`."""
     i, j, rest = atoll.global_id(0), atoll.global_id(1), atoll.global_id(2)
     if i < out.shape[3] and j < out.shape[2]:
         k, m = rest % i32(out.shape[1]), rest // i32(out.shape[1])
-        v = x[m, k, j, i]
-        if op == 1:
-            v = -v
-        if op == 2:
-            v = atoll.bitcast(f32, atoll.bitcast(u32, v) & 0x7FFFFFFF)
-        if op == 3:
-            v = v if v > 0.0 else f32(0.0)
-        if op == 4:
-            v = maths.exp(v)
-        if op == 5:
-            v = maths.log(v)
-        if op == 6:
-            v = maths.tanh(v)
-        if op == 7:
-            v = maths.sigmoid(v)
-        if op == 8:
-            v = maths.sqrt(v)
-        if op == 9:
-            v = maths.rsqrt(v)
-        if op == 10:
-            v = maths.recip(v)
-        out[m, k, j, i] = maths.canonical(v)
+        out[m, k, j, i] = applied(x[m, k, j, i], op)
+
+
+@kernel
+def unary_flat(x: view[f32], out: view[f32], op: atoll.const[int]):
+    """As :func:`unary`, where both lie alike in one row."""
+    i = atoll.global_id(0)
+    if i < out.size:
+        out[i] = applied(x[i], op)
 
 
 @kernel
@@ -57,21 +90,15 @@ def binary(x: view[f32, 4], y: view[f32, 4], out: view[f32, 4], op: atoll.const[
     i, j, rest = atoll.global_id(0), atoll.global_id(1), atoll.global_id(2)
     if i < out.shape[3] and j < out.shape[2]:
         k, m = rest % i32(out.shape[1]), rest // i32(out.shape[1])
-        a, b = x[m, k, j, i], y[m, k, j, i]
-        v = a
-        if op == 0:
-            v = a + b
-        if op == 1:
-            v = a - b
-        if op == 2:
-            v = a * b
-        if op == 3:
-            v = maths.divide(a, b)
-        if op == 4:
-            v = b if b < a else a
-        if op == 5:
-            v = b if b > a else a
-        out[m, k, j, i] = maths.canonical(v)
+        out[m, k, j, i] = joined(x[m, k, j, i], y[m, k, j, i], op)
+
+
+@kernel
+def binary_flat(x: view[f32], y: view[f32], out: view[f32], op: atoll.const[int]):
+    """As :func:`binary`, where all lie alike in one row."""
+    i = atoll.global_id(0)
+    if i < out.size:
+        out[i] = joined(x[i], y[i], op)
 
 
 @kernel
@@ -105,6 +132,17 @@ def cast(x: view[T, 4], out: view[U, 4], kind: atoll.const[int]):
             out[m, k, j, i] = U(maths.canonical(f32(x[m, k, j, i])))
         if kind == 1:
             out[m, k, j, i] = U(x[m, k, j, i])
+
+
+@kernel
+def cast_flat(x: view[T], out: view[U], kind: atoll.const[int]):
+    """As :func:`cast`, where both lie alike in one row."""
+    i = atoll.global_id(0)
+    if i < out.size:
+        if kind == 0:
+            out[i] = U(maths.canonical(f32(x[i])))
+        if kind == 1:
+            out[i] = U(x[i])
 
 
 @kernel
