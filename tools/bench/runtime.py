@@ -1,8 +1,9 @@
 """How fast is the compute runtime, beside NumPy, numexpr and wgpu, in one run? Ratios are what counts.
 
-`./dev bench runtime [--site DIR] [--write]`; DIR is where `pip install --target DIR numexpr wgpu` put the
-contenders. Both sides of a ratio are timed in turn, after a warm-up; medians. What is missing says so.
-Goals: L4, L6, L7 and L9 of the notes on the runtime; those of the recorder and the pools are the backend's.
+`./dev bench runtime [--site DIR] [--write]`; DIR is where `pip install --target DIR numexpr wgpu taichi` put
+the contenders. Both sides of a ratio are timed in turn, after a warm-up; medians. What is missing says so.
+Goals: L1 and L3 to L9 of the notes on the runtime; L2 is of a compiled replayer, which there is none of
+(docs/decisions/0271-no-compiled-replayer.md).
 """
 
 from __future__ import annotations
@@ -215,6 +216,24 @@ def beside_wgpu(site: str) -> list[Row]:
     ]
 
 
+def of_the_recorder(site: str) -> list[Row]:
+    """Return L1, L3, L5 and L8: recording beside wgpu and Taichi; replays and pools beside their bounds."""
+    from tools.bench import recording
+
+    batch, (pool, asked) = recording.batch_ms(), recording.pool_ms()
+    long, short = recording.replay_ms(1000), recording.replay_ms(10)
+    wgpu, taichi = (recording.in_a_process(code, site) for code in (recording.WGPU, recording.TAICHI))
+    return [
+        Row("L1", "one dispatch of a batch of 1000, hazards on, beside a pass of wgpu's", batch, wgpu, 1.67),
+        Row("L3", "the same beside a launch of Taichi on Vulkan", batch, taichi, 10.0),
+        Row("L5", "host time of a replay of 1000 nodes, beside the bound of 30 µs", long, 0.03, 1.0),
+        Row("L5", "the same beside a replay of 10 nodes", long, short, 0.67),
+        Row(
+            "L8", f"1 MiB from the pool and back ({asked} calls of the driver), beside 6 µs", pool, 0.006, 1.0
+        ),
+    ]
+
+
 def table(rows: Sequence[Row]) -> str:
     """Return the measured part of the page."""
     import numpy as np
@@ -234,13 +253,14 @@ def table(rows: Sequence[Row]) -> str:
 def main(argv: list[str]) -> int:
     """Measure, print, and with `--write` put the table into the page."""
     parser = argparse.ArgumentParser(prog="./dev bench runtime", description=__doc__.splitlines()[0])
-    parser.add_argument("--site", default="", help="where numexpr and wgpu were installed")
+    parser.add_argument("--site", default="", help="where numexpr, wgpu and taichi were installed")
     parser.add_argument("--write", action="store_true", help="put the table into the page")
     parser.add_argument("--size", type=int, default=SIZE, help="floats of an array")
     asked = parser.parse_args(argv)
     if asked.site:
         sys.path.append(asked.site)
-    rows = [*beside_wgpu(asked.site), fused_beside_unfused("vulkan", min(asked.size, 1 << 21))]
+    rows = [*of_the_recorder(asked.site), *beside_wgpu(asked.site)]
+    rows += [fused_beside_unfused("vulkan", min(asked.size, 1 << 21))]
     for device in ("opencl", "cpu"):
         rows += beside_numpy(device, asked.size)
     said = table(rows)
