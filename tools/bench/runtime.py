@@ -22,6 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tools.bench import recording
+
 import atoll
 from atoll import f32, kernel, view
 
@@ -147,32 +149,10 @@ def beside_numpy(device: str, size: int) -> list[Row]:
     return rows
 
 
-_WGPU = """
-import time
-start = time.perf_counter()
-import wgpu
-adapter = wgpu.gpu.request_adapter_sync()
-device = adapter.request_device_sync()
-opened = time.perf_counter() - start
-code = '''
-@group(0) @binding(0) var<storage, read> x: array<f32>;
-@group(0) @binding(1) var<storage, read_write> y: array<f32>;
-@compute @workgroup_size(64)
-fn main(@builtin(global_invocation_id) i: vec3<u32>) { y[i.x] = 2.0 * x[i.x] + y[i.x]; }
-'''
-use = wgpu.BufferUsage.STORAGE
-x, y = (device.create_buffer(size=4096, usage=use) for _ in range(2))
-shader = {"module": device.create_shader_module(code=code), "entry_point": "main"}
-pipe = device.create_compute_pipeline(layout="auto", compute=shader)
-entries = [{"binding": k, "resource": {"buffer": b, "offset": 0, "size": 4096}} for k, b in enumerate((x, y))]
-group = device.create_bind_group(layout=pipe.get_bind_group_layout(0), entries=entries)
+_WGPU_ONCE = """
 def once():
     enc = device.create_command_encoder()
-    work = enc.begin_compute_pass()
-    work.set_pipeline(pipe)
-    work.set_bind_group(0, group)
-    work.dispatch_workgroups(16)
-    work.end()
+    dispatch(enc)
     device.queue.submit([enc.finish()])
     device._poll_wait()
 for _ in range(30): once()
@@ -201,7 +181,12 @@ def beside_wgpu(site: str) -> list[Row]:
     opened = statistics.median(map(float, starts)) * 1e3
     env = {**os.environ, "PYTHONPATH": site}
     done = subprocess.run(
-        [sys.executable, "-c", _WGPU], capture_output=True, text=True, env=env, timeout=120, check=False
+        [sys.executable, "-c", recording.WGPU_DEVICE + recording.WGPU_PIPELINE + _WGPU_ONCE],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=120,
+        check=False,
     )
     theirs: tuple[float | str, float | str]
     if done.returncode:
@@ -218,8 +203,6 @@ def beside_wgpu(site: str) -> list[Row]:
 
 def of_the_recorder(site: str) -> list[Row]:
     """Return L1, L3, L5 and L8: recording beside wgpu and Taichi; replays and pools beside their bounds."""
-    from tools.bench import recording
-
     batch, (pool, asked) = recording.batch_ms(), recording.pool_ms()
     long, short = recording.replay_ms(1000), recording.replay_ms(10)
     wgpu, taichi = (recording.in_a_process(code, site) for code in (recording.WGPU, recording.TAICHI))
