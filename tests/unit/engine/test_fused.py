@@ -50,7 +50,7 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[[Array, Array], Array]]] = {
         ),
     ),
     "extremes": (lambda x, y: f.maximum(x, f.minimum(y, -x)), lambda x, y: both("max")(x, both("min")(y, ONE("neg", x)))),
-    "select": (lambda x, y: f.where(x > 0.0, x, x * 0.0), lambda x, y: ONE("relu", x)),
+    "select": (lambda x, y: f.where(x > 0.0, x, 0.0), lambda x, y: ONE("relu", x)),
     "softmax": (
         lambda x, y: f.exp(x - f.row_max(x)) * f.recip(f.row_sum(f.exp(x - f.row_max(x)))),
         lambda x, y: engine.softmax(x),
