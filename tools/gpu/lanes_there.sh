@@ -1,10 +1,6 @@
 #!/bin/bash
 # On the GPU machine, in the root of the repository, with `.gl` and `.lanes` carried there: runs what lanes.sh built.
-for f in .gl/*.deb; do dpkg -x "$f" /; done; ldconfig
-mkdir -p /etc/OpenCL/vendors
-find / -name 'libnvidia-opencl.so.1' -not -path '/proc/*' 2>/dev/null | head -1 >/etc/OpenCL/vendors/nvidia.icd
-export VK_DRIVER_FILES=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
-nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader; date -u
+. tools/gpu/setup.sh
 chmod -R u+rwx .lanes; good=0; all=0
 say() { # say LABEL WANTED-REGEX command...
   label=$1 want=$2; shift 2; all=$((all + 1))

@@ -162,11 +162,11 @@ class Fused:
                 self._kernel(found, layout)
             if flat is not None:
                 kernel = self._kernel(found, "flat")[2]
-                for part in _parts(flat):
+                for part in shapes.parts(flat):
                     kernel.over(part[-1].size, device=out.device, block=256)(*part[:-1], *numbers, part[-1])
                 return
         kernel = self._kernel(found, "strided")[2]
-        whole = [*_fours(self.__name__, found, arrays, shape), *_filled([out])]
+        whole = [*_fours(self.__name__, found, arrays, shape), *shapes.filled([out])]
         over, block = shapes.domain(whole[-1])
         kernel.over(over, device=out.device, block=block)(*whole[:-1], *numbers, whole[-1])
 
@@ -174,7 +174,7 @@ class Fused:
         self, found: _Trace, arrays: list[Array], numbers: list[Any], shape: tuple[int, ...], out: Array
     ) -> None:
         kernel = self._kernel(found, "rows")[2]
-        given, (result,) = _fours(self.__name__, found, arrays, shape), _filled([out])
+        given, (result,) = _fours(self.__name__, found, arrays, shape), shapes.filled([out])
         b, rows = result.shape[1], result.shape[2]
         for part in shapes.chunks(result.shape[0] * b * rows):
             over = (part.stop - part.start) * lowering.LANES
@@ -221,22 +221,6 @@ def _trace(function: Callable[..., Any], kinds: tuple[str, ...]) -> _Trace:
     )
 
 
-def _filled(arrays: list[Array]) -> list[Array]:
-    found = []
-    for item in arrays:
-        missing = 4 - item.ndim
-        found.append(
-            Array(
-                item.buffer,
-                item.element,
-                (1,) * missing + item.shape,
-                (0,) * missing + item.strides,
-                item.offset,
-            )
-        )
-    return found
-
-
 def _fours(name: str, found: _Trace, arrays: list[Array], shape: tuple[int, ...]) -> list[Array]:
     """Return operands with four dimensions, repeated to a shape; one whose rows repeat keeps its rows."""
     if len(shape) > 4:
@@ -250,7 +234,7 @@ def _fours(name: str, found: _Trace, arrays: list[Array], shape: tuple[int, ...]
             given.append(item.broadcast((rows, shape[-1])))
         else:
             given.append(item.broadcast(shape))
-    filled = _filled(given)
+    filled = shapes.filled(given)
     lead = (1,) * (4 - len(shape)) + shape[:-2] if len(shape) > 1 else (1, 1)
     return [
         item.broadcast((*lead[-2:], item.shape[2], item.shape[3])) if at in found.repeated else item
@@ -262,17 +246,6 @@ def _flat(arrays: list[Array], out: Array) -> list[Array] | None:
     """Return operands in one dimension where all of them lie in one row of steps, else None."""
     joined = shapes.merged([*arrays, out])
     return joined if joined[0].ndim == 1 else None
-
-
-#: Work-items that one launch has at most where a device may have so few groups in a dimension.
-_ITEMS = shapes.GROUPS * 256
-
-
-def _parts(flat: list[Array]) -> list[list[Array]]:
-    size = flat[-1].size
-    if size <= _ITEMS or flat[-1].device.memory:
-        return [flat]
-    return [[item[at : at + _ITEMS] for item in flat] for at in range(0, size, _ITEMS)]
 
 
 def fuse(function: Callable[..., Any]) -> Fused:

@@ -35,11 +35,8 @@ def _pointwise(name: str, flat: Any, wide: Any, arrays: list[Array]) -> None:
     if found[0].ndim > 1 or any(item.strides != (1,) for item in found):
         _launch(wide, shapes.fours(name, arrays))
         return
-    size, device = arrays[-1].size, arrays[-1].device
-    most = size if device.memory else shapes.GROUPS * 256
-    for first in range(0, size, most):
-        part = [item[first : first + most] for item in found]
-        flat.over(part[-1].size, device=device, block=256)(*part)
+    for part in shapes.parts(found):
+        flat.over(part[-1].size, device=part[-1].device, block=256)(*part)
 
 
 # --- elementwise, repeated, converted -------------------------------------------------------------

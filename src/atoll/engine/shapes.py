@@ -96,19 +96,27 @@ def fours(primitive: str, arrays: list[Array]) -> list[list[Array]]:
             for item in body
         ]
         rest = [item[whole:] for item in found]
-        return [_filled(rows)] + ([_filled(rest)] if rest[0].size else [])
-    return [_filled(found)]
+        return [filled(rows)] + ([filled(rest)] if rest[0].size else [])
+    return [filled(found)]
 
 
-def _filled(arrays: list[Array]) -> list[Array]:
+def filled(arrays: list[Array]) -> list[Array]:
     """Return arrays with dimensions of one element in front; a step of 0 would look like a repetition."""
-    missing = 4 - arrays[0].ndim
     found = []
     for item in arrays:
-        step = item.shape[0] * item.strides[0] or 1
+        missing = 4 - item.ndim
+        step = (item.shape[0] * item.strides[0] if item.ndim else 0) or 1
         shape, strides = (1,) * missing + item.shape, (step,) * missing + item.strides
         found.append(Array(item.buffer, item.element, shape, strides, item.offset))
     return found
+
+
+def parts(flat: list[Array]) -> list[list[Array]]:
+    """Return arrays of one dimension in parts for a launch each, where a device may have few groups."""
+    size, most = flat[-1].size, GROUPS * 256
+    if size <= most or flat[-1].device.memory:
+        return [flat]
+    return [[item[at : at + most] for item in flat] for at in range(0, size, most)]
 
 
 def domain(out: Array) -> tuple[tuple[int, int, int], tuple[int, int, int]]:

@@ -324,6 +324,18 @@ def a_closed_device_refuses(case: DriverCase) -> None:
     gc.collect()
 
 
+def _running_sum(device: DriverDevice) -> tuple[int, int, tuple[BufferArgument, ...]]:
+    """Return 64 ones, 64 zeros, and what binds a launch that adds the ones to the zeros."""
+    x, total = device.allocate(256), device.allocate(256)
+    device.upload(x, memoryview(array("f", [1.0] * 64)).cast("B"))
+    device.upload(total, memoryview(bytes(256)))
+    return (
+        x,
+        total,
+        (BufferArgument(x, "read"), BufferArgument(total, "read"), BufferArgument(total, "write")),
+    )
+
+
 def recorded_launches_run_when_submitted(case: DriverCase) -> None:
     """Where a device records: nothing runs before, everything runs each time, what is released stays."""
     with case.opened() as device:
@@ -331,10 +343,7 @@ def recorded_launches_run_when_submitted(case: DriverCase) -> None:
             return
         recording: Any = device
         code = device.load(case.code)
-        x, total = device.allocate(256), device.allocate(256)
-        device.upload(x, memoryview(array("f", [1.0] * 64)).cast("B"))
-        device.upload(total, memoryview(bytes(256)))
-        bound = (BufferArgument(x, "read"), BufferArgument(total, "read"), BufferArgument(total, "write"))
+        x, total, bound = _running_sum(device)
         recording.capture()
         for _ in range(7):
             device.launch(code, (1, 1, 1), GROUP, (*bound, *case.block(1.0, 64)))
@@ -364,10 +373,7 @@ def held_launches_run_in_order(case: DriverCase) -> None:
             return
         recording: Any = device
         code = device.load(case.code)
-        x, total = device.allocate(256), device.allocate(256)
-        device.upload(x, memoryview(array("f", [1.0] * 64)).cast("B"))
-        device.upload(total, memoryview(bytes(256)))
-        bound = (BufferArgument(x, "read"), BufferArgument(total, "read"), BufferArgument(total, "write"))
+        _, total, bound = _running_sum(device)
         recording.hold()
         for _ in range(200):
             device.launch(code, (1, 1, 1), GROUP, (*bound, *case.block(1.0, 64)))
