@@ -25,6 +25,7 @@ from atoll.ir import (
     I16,
     I32,
     I64,
+    SCALARS,
     U8,
     U16,
     U32,
@@ -38,6 +39,7 @@ from atoll.ir import (
 from atoll.ir.nodes import bits_of, value_of
 from atoll.kernels.promote import literal_fits
 from atoll.kernels.scalars import Typed
+from atoll.runtime.dlpack import HOST, seen
 from atoll.runtime.regions import Extent, bounds
 
 if TYPE_CHECKING:
@@ -179,17 +181,19 @@ def _array(param: Parameter, view: View, value: Any, written: bool, device: Any)
         lying = device.array(value)
         if lying is not None:
             return _resident(param, view, lying, written, device)
-    array = as_array(param, value)
+    array, scalar = as_array(param, value)
     if hasattr(array, "mask") and hasattr(array, "filled"):
         raise _refuse(
             param, "an array with a mask, which no kernel sees", hint="pass its `.filled(…)` or `.data`"
         )
-    scalar = scalar_of_dtype(array.dtype)
     if scalar != view.element or array.ndim != view.rank:
-        given = f"an array of {array.ndim} dimensions of {array.dtype}"
+        given = f"an array of {array.ndim} dimensions of {scalar if scalar == BF16 else array.dtype}"
         hint = f"pass `{param.name}.astype(…)`, which copies" if array.ndim == view.rank else None
         if view.element == BF16:
-            hint = "NumPy has no bf16 of its own: pass an array of `ml_dtypes.bfloat16`, or one of Atoll's"
+            hint = (
+                "NumPy has no bf16 of its own: pass an array of `ml_dtypes.bfloat16`, a tensor of another "
+                "library, or an array of Atoll's"
+            )
         raise _refuse(param, given, hint)
     if written and not array.flags.writeable:
         raise _refuse(param, "an array that may not be written, which the kernel does")
@@ -229,51 +233,47 @@ def _resident(param: Parameter, view: View, found: DeviceArray, written: bool, d
     )
 
 
-def as_array(param: Parameter, value: Any) -> np.ndarray[Any, Any]:
-    """Return an argument as a NumPy array over the same memory.
+def as_array(param: Parameter, value: Any) -> tuple[np.ndarray[Any, Any], Scalar | None]:
+    """Return an argument as a NumPy array over the same memory, and the type of its elements.
 
     Raises:
         LaunchError: Where it is no array.
     """
     import numpy as np
 
-    if isinstance(value, np.ndarray):
-        return value
-    if hasattr(value, "__array_interface__"):
-        return np.asarray(value)
-    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        return _from_dlpack(param, value)
-    raise _refuse(
-        param, f"a {type(value).__name__}", hint="pass a NumPy array, as `numpy.asarray(…)` makes one"
-    )
+    if not isinstance(value, np.ndarray):
+        if hasattr(value, "__array_interface__"):
+            value = np.asarray(value)
+        elif hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+            return _from_dlpack(param, value)
+        else:
+            hint = "pass a NumPy array, as `numpy.asarray(…)` makes one"
+            raise _refuse(param, f"a {type(value).__name__}", hint=hint)
+    return value, scalar_of_dtype(value.dtype)
 
 
-#: What DLPack calls the host's memory.
-_HOST = 1
-
-
-def _from_dlpack(param: Parameter, value: Any) -> np.ndarray[Any, Any]:
-    """Return another library's array over the same memory.
+def _from_dlpack(param: Parameter, value: Any) -> tuple[np.ndarray[Any, Any], Scalar | None]:
+    """Return another library's array over the same memory, and the type of its elements.
 
     A capsule of DLPack before 1.0 has no flag for reading only, and NumPy then allows no writing; its
     consumers may write (dlpack.h), so a kernel does.
     """
-    import numpy as np
-
     kind, _ = value.__dlpack_device__()
-    if int(kind) != _HOST:
+    if int(kind) != HOST:
         raise _refuse(
             param,
             f"a {type(value).__name__} in the memory of another device (DLPack device type {int(kind)})",
             hint="copy it to the host",
         )
     try:
-        array = np.from_dlpack(value)
+        array, element = seen(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise _refuse(param, f"a {type(value).__name__} that DLPack does not give: {error}") from error
-    if array.flags.writeable or _says_read_only(value):
-        return array
-    return _writable(array)
+    if element:
+        return array, SCALARS[element]
+    if not array.flags.writeable and not _says_read_only(value):
+        array = _writable(array)
+    return array, scalar_of_dtype(array.dtype)
 
 
 def _says_read_only(value: Any) -> bool:

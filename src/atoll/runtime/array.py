@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaunchError
 from atoll.runtime.buffer import Buffer
-from atoll.runtime.dlpack import packed
+from atoll.runtime.dlpack import HOST, give, packed, seen, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,8 +24,6 @@ _NUMPY = {
     "u64": "u8", "f16": "f2", "bf16": "u2", "f32": "f4", "f64": "f8",
 }  # fmt: skip
 _KIR = {text: name for name, text in _NUMPY.items() if name != "bf16"}
-#: What DLPack calls the host's memory.
-_HOST = 1
 
 
 class Array:
@@ -277,7 +275,7 @@ class Array:
             numbers = getattr(registry().drivers.get(info.driver), "tensor_devices", ())
             if numbers:
                 return int(numbers[0]), info.index
-        return _HOST, 0
+        return HOST, 0
 
     def __dlpack__(
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
@@ -287,9 +285,7 @@ class Array:
         Raises:
             BufferError: Where no copy is allowed and one is needed.
         """
-        if self.__dlpack_device__()[0] != _HOST:
-            from atoll.runtime.dlpack import give
-
+        if self.__dlpack_device__()[0] != HOST:
             self.device.wait()
             self.buffer.share()
             return give(self, versioned=max_version is not None)
@@ -297,10 +293,12 @@ class Array:
             import numpy as np
 
             self.device.wait()
-            return np.asarray(_Shown(self)).__dlpack__()
-        if copy is False:
+            found = np.asarray(_Shown(self))
+        elif copy is False:
             raise BufferError("the array's memory has no address, so DLPack gives a copy on the host")
-        return self.numpy().__dlpack__()
+        else:
+            found = self.numpy()
+        return words(found) if self.element == "bf16" else found.__dlpack__()
 
 
 class _Shown:
@@ -348,14 +346,15 @@ def array(value: Any, *, device: object = None) -> Array:
     lying = opened.array(value)
     if lying is not None:
         return _borrowed(lying, opened)
+    element = ""
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
-        value = np.from_dlpack(value)
+        value, element = seen(value)
     given = np.asarray(value)
     if given.dtype == np.float64 and not hasattr(value, "dtype"):
         given = given.astype(np.float32)  # numbers of Python, which say no width
-    element = (
-        "bf16" if given.dtype.name == "bfloat16" else _KIR.get(given.dtype.str[1:].replace("b1", "?"), "")
-    )
+    if given.dtype.name == "bfloat16":
+        element = "bf16"
+    element = element or _KIR.get(given.dtype.str[1:].replace("b1", "?"), "")
     if not element or not given.dtype.isnative:
         raise _shape("an array has elements of a type that no kernel takes", given.shape, given.dtype)
     return _uploaded(given.view(np.uint16) if element == "bf16" else given, opened, element)

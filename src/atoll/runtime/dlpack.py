@@ -7,10 +7,15 @@ deleter is called when nothing here refers to it any more.
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atoll._util.values import dataclass
 
+if TYPE_CHECKING:
+    import numpy as np
+
+#: The memory of the host (``kDLCPU``).
+HOST = 1
 #: What dlpack.h calls the kinds of elements that have a KIR scalar.
 _KINDS = {0: "i", 1: "u", 2: "f"}
 _BFLOAT, _BOOL = 4, 6
@@ -121,6 +126,50 @@ def _read(tensor: _Tensor, owner: _Owner, writable: bool) -> Tensor:
     return Tensor(address, sizes, strides, _element(tensor), writable, device, owner)
 
 
+class _Shown:
+    """A tensor's memory for NumPy, which keeps this alive and this the tensor."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": tensor.sizes,
+            "typestr": "<u2",
+            "strides": tuple(step * 2 for step in tensor.strides),
+            "data": (tensor.address, not tensor.writable),
+        }
+
+
+def bits(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """Return a bf16 tensor in the host's memory as NumPy's array of its bits, over the same memory."""
+    import numpy as np
+
+    return np.asarray(_Shown(tensor))
+
+
+def seen(value: Any) -> tuple[np.ndarray[Any, Any], str]:
+    """Return an array of another library in the host's memory, as NumPy's over the same memory.
+
+    bf16, which NumPy has no type for, is shown by its bits.
+
+    Returns:
+        The array, and the name of its KIR scalar where the array's type does not say it: ``bf16`` or nothing.
+
+    Raises:
+        BufferError: Where it cannot be given.
+        RuntimeError, TypeError, ValueError: As NumPy and the library raise them.
+    """
+    import numpy as np
+
+    try:
+        return np.from_dlpack(value), ""
+    except (BufferError, RuntimeError):  # NumPy before 2 says the second of a type that it does not have
+        tensor = take(value, None)
+        if tensor.element != "bf16":
+            raise
+    return bits(tensor), "bf16"
+
+
 def packed(sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the strides, in elements, of an array in C order."""
     strides, step = [], 1
@@ -200,6 +249,21 @@ def _destroy(capsule: int) -> None:
 
 
 _destructor = _DESTRUCTOR(_destroy)
+
+
+def words(array: np.ndarray[Any, Any], **asked: Any) -> object:
+    """Return a capsule over NumPy's array of the bits of bf16 numbers that says what they are.
+
+    NumPy makes the capsule and deletes it; only the kind of its elements is another.
+
+    Args:
+        array: The bits, as uint16.
+        asked: What NumPy's own ``__dlpack__`` takes.
+    """
+    capsule = array.__dlpack__(**asked)
+    name, kind = (_NEW, _Versioned) if _is(capsule, _NEW) else (_OLD, _Managed)
+    kind.from_address(_pointer(capsule, name)).tensor.code = _BFLOAT
+    return capsule
 
 
 def give(array: Any, *, versioned: bool) -> object:

@@ -13,7 +13,8 @@ from itertools import product
 from typing import Any
 
 from atoll.diagnostics import Span
-from atoll.ir import I64, Scalar, View
+from atoll.ir import BF16, I64, Scalar, View
+from atoll.ir.nodes import bits_of, value_of
 from atoll.kernels.promote import widens
 from atoll.kernels.scalars import Fault, Typed, convert, make
 from atoll.kernels.structs import StructType
@@ -185,6 +186,8 @@ class OracleView(OracleArray):
         self.name, self.element, self.array = name, view.element, array
         self.sizes = tuple(array.shape)
         self.first = int(array.__array_interface__["data"][0])
+        #: Whether NumPy has the bits of the elements and not their type.
+        self.bits = view.element == BF16 and array.dtype.kind == "u"
 
     @property
     def strides(self) -> tuple[Typed, ...]:
@@ -206,11 +209,12 @@ class OracleView(OracleArray):
 
     def read(self, index: tuple[int, ...]) -> Typed:
         """Return an element."""
-        return make(self.element, self.array[index].item())
+        found = self.array[index].item()
+        return make(self.element, value_of(self.element, found) if self.bits else found)
 
     def write(self, index: tuple[int, ...], value: Any) -> None:
         """Change an element."""
-        self.array[index] = value
+        self.array[index] = bits_of(self.element, value) if self.bits else value
 
     def key(self, index: tuple[int, ...]) -> object:
         """Return the element's address: arguments may alias."""
