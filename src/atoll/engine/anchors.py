@@ -73,10 +73,23 @@ def _numbered(random: Any) -> tuple[Any, ...]:
 
 def anchors() -> Iterator[Anchor]:
     """Return the programs."""
+    yield from _pointwise()
+    yield from _products()
+    yield from _rows()
+    yield from _moved()
+    yield from _fused()
+    for element in ("f32", "f16"):
+        yield Anchor(
+            f"train.20-steps.{element}", _floats((32, 8), (32, 4), (8, 16), (16, 4)),
+            partial(_trained, element), partial(_trained_in_numpy, element),
+        )  # fmt: skip
+
+
+def _pointwise() -> Iterator[Anchor]:
+    """Return a program for each function of one element or two, and each cast."""
     from atoll.engine import primitives as p
-    from atoll.engine import quantised as q
     from atoll.engine import reference as r
-    from atoll.engine.kernels import pointwise, rows
+    from atoll.engine.kernels import pointwise
 
     for op in pointwise.UNARY:
         yield Anchor(f"unary.{op}.f32", _wide, lambda x, op=op: p.unary(op, x), r.UNARY[op])
@@ -97,6 +110,14 @@ def anchors() -> Iterator[Anchor]:
         "cast.f16.round-trip", _floats((999,)), lambda x: p.cast(p.cast(x, "f16"), "f32"),
         lambda x: x.astype("f2").astype("f4"),
     )  # fmt: skip
+
+
+def _products() -> Iterator[Anchor]:
+    """Return a program for each variant of a product, and each quantised one with its way back."""
+    from atoll.engine import primitives as p
+    from atoll.engine import quantised as q
+    from atoll.engine import reference as r
+
     for name, shapes in (
         ("small", ((9, 21), (21, 5))), ("batched", ((3, 20, 40), (40, 18))), ("wide", ((131, 37), (37, 140))),
         ("split", ((3, 8200), (8200, 4))),
@@ -118,6 +139,14 @@ def anchors() -> Iterator[Anchor]:
                 lambda g, x, w, s=scheme, side=side: q.matmul_q_backward(g, x, w, s)[side],
                 lambda g, x, w, s=scheme, side=side: r.matmul_q_backward(g, x, w, s)[side],
             )  # fmt: skip
+
+
+def _rows() -> Iterator[Anchor]:
+    """Return a program for each running sum, each reduction and each norm of rows."""
+    from atoll.engine import primitives as p
+    from atoll.engine import reference as r
+    from atoll.engine.kernels import rows
+
     for reverse in (False, True):
         word = "suffix" if reverse else "prefix"
         yield Anchor(
@@ -135,6 +164,13 @@ def anchors() -> Iterator[Anchor]:
     )
     yield Anchor("softmax", _floats((5, 300)), p.softmax, r.softmax)
     yield Anchor("layer_norm", _floats((5, 300), (300,), (300,)), p.layer_norm, r.layer_norm)
+
+
+def _moved() -> Iterator[Anchor]:
+    """Return a program for each that moves elements, and each that draws random ones."""
+    from atoll.engine import primitives as p
+    from atoll.engine import reference as r
+
     yield Anchor("transpose", _floats((2, 20, 35)), p.transpose, lambda x: x.swapaxes(-1, -2))
     yield Anchor("gather", _numbered, p.gather, r.gather)
     yield Anchor(
@@ -146,13 +182,6 @@ def anchors() -> Iterator[Anchor]:
             f"random.{name}", _floats((1,)),
             lambda x, n=name: getattr(p, n)(1001, 7, 3, device=x.device),
             lambda _, n=name: getattr(r, n)(1001, 7, 3),
-        )  # fmt: skip
-
-    yield from _fused()
-    for element in ("f32", "f16"):
-        yield Anchor(
-            f"train.20-steps.{element}", _floats((32, 8), (32, 4), (8, 16), (16, 4)),
-            partial(_trained, element), partial(_trained_in_numpy, element),
         )  # fmt: skip
 
 
