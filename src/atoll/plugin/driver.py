@@ -198,14 +198,18 @@ class DeviceArray:
 
 
 class Bound(Protocol):
-    """Loaded code with its work-group size, ready to be launched on addresses."""
+    """Loaded code with its work-group size, ready to be launched again and again.
+
+    A device whose memory has no addresses may have `bind` as :class:`AddressedDevice` has it; then the
+    addresses are handles of its buffers. Whoever launches keeps them alive.
+    """
 
     def __call__(self, groups: Size, addresses: Sequence[int], block: bytes, queue: int) -> None:
         """Queue one launch.
 
         Args:
             groups: Work-groups in each dimension.
-            addresses: Of each buffer, in order.
+            addresses: Of each buffer, in order; the same tuple where nothing changed is the quickest.
             block: The parameter block.
             queue: 0 for the device's own queue, else one that an array named.
         """
@@ -288,4 +292,15 @@ class Driver(Protocol):
 
     def launcher(self) -> LauncherSource | None:
         """Return its C launcher, or None where it has none."""
+        ...
+
+
+class BudgetingDriver(Protocol):
+    """What a :class:`Driver` may have beside: it holds the memory budget of a device itself."""
+
+    def open_within(self, index: int, budget: int) -> DriverDevice:
+        """Open a device whose buffers take no more than `budget` bytes together, blocks counted.
+
+        What would take more raises OutOfMemoryError, once what nobody uses was freed.
+        """
         ...

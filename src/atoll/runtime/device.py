@@ -32,7 +32,7 @@ from atoll.plugin import (
     Target,
     registry,
 )
-from atoll.runtime import faults, limits, tracing
+from atoll.runtime import budgets, faults, limits, tracing
 from atoll.runtime.choosing import chooser
 from atoll.runtime.graphs import Graph
 from atoll.runtime.pack import pack_block
@@ -69,8 +69,18 @@ class Device:
     It is a :class:`atoll.plugin.DriverDevice` too, but that it keeps loaded code.
     """
 
-    def __init__(self, device: DriverDevice) -> None:
+    def __init__(self, device: DriverDevice, budget: int | None = None, *, held: bool = False) -> None:
+        """Take an open device of a driver.
+
+        Args:
+            device: It.
+            budget: Bytes that its buffers may take together; None for what the driver gives.
+            held: Whether the driver holds the budget, so that nothing is counted here.
+        """
         self._device = device
+        #: Bytes that its buffers may take together; None for what the driver gives.
+        self.budget = budget
+        self._counter = None if budget is None or held else budgets.counter(budget)
         self._process = os.getpid()
         self._users = 0
         self._loaded: dict[Emitted, Executable] = {}
@@ -122,11 +132,15 @@ class Device:
 
     def allocate(self, nbytes: int) -> int:
         """Return the handle of a new buffer, contents undefined."""
+        if self._counter is not None:
+            return self._counter.allocate(self._device, nbytes)
         return self._device.allocate(nbytes)
 
     def release(self, handle: int) -> None:
         """Free a buffer."""
         self._device.release(handle)
+        if self._counter is not None:
+            self._counter.release(handle)
 
     def upload(self, handle: int, data: memoryview, offset: int = 0) -> None:
         """Copy host bytes into a buffer, now: it is not recorded."""
@@ -276,17 +290,22 @@ def devices() -> tuple[DeviceInfo, ...]:
     return tuple(info for status in statuses() for info in status.devices)
 
 
-def open(name: str | None = None) -> Device:  # noqa: A001 - `atoll.open` is the public name
+def open(name: str | None = None, *, budget: int | None = None) -> Device:  # noqa: A001 - `atoll.open`
     """Open a device.
 
     Args:
         name: A driver, a driver with an index, or a part of a device's own name. Without it
             ATOLL_DEVICE, else the first device that is not software, else the processor.
+        budget: Bytes that its buffers may take together, whoever makes them in this process; what would
+            take more raises OutOfMemoryError. A driver that takes memory in blocks counts blocks. None for
+            what the driver gives, or for the budget that the device is open with.
 
     Raises:
         DeviceError: Where there is none; it lists what exists and why the rest is missing. Also where this
-            process was forked after the driver had been asked for its devices.
+            process was forked after the driver had been asked for its devices, where the budget is no whole
+            number from 1, and where the device is open with another one.
     """
+    wanted = budgets.checked(budget)
     info = choose(name)
     if info.driver != PROCESSOR and is_left_behind(info.driver):
         raise faults.forked(info.name)
@@ -294,9 +313,11 @@ def open(name: str | None = None) -> Device:  # noqa: A001 - `atoll.open` is the
     with _lock:
         device = _open.get(key)
         if device is None or device._process != os.getpid():
-            device = Device(registry().drivers[info.driver].open(info.index))
+            made, left = budgets.opened(registry().drivers[info.driver], info.index, wanted)
+            device = Device(made, wanted, held=left is None)
             _open[key] = device
             _close_at_exit()
+        budgets.check_same(info.name, wanted, device.budget)
         device._users += 1
         return device
 

@@ -86,6 +86,13 @@ class CudaDriver:
 
     def open(self, index: int) -> DriverDevice:
         """Open a device."""
+        return self._open(index, self._budget)
+
+    def open_within(self, index: int, budget: int) -> DriverDevice:
+        """Open a device whose buffers take no more than `budget` bytes together."""
+        return self._open(index, budget)
+
+    def _open(self, index: int, budget: int | None) -> DriverDevice:
         try:
             found = self._find()
         except (LibraryMissingError, CallError) as error:
@@ -95,7 +102,7 @@ class CudaDriver:
         # A build asks for the launcher and opens nothing.
         from atoll_plugins.cuda.device import CudaDevice
 
-        return CudaDevice(self.table(), *faults.one_of(self.name, found, index), self._budget)
+        return CudaDevice(self.table(), *faults.one_of(self.name, found, index), budget)
 
     def launcher(self) -> LauncherSource | None:
         """Return the C launcher."""

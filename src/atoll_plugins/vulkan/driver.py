@@ -86,6 +86,17 @@ class VulkanDriver:
 
     def open(self, index: int) -> DriverDevice:
         """Open a device."""
+        return self._open(index, self._options)
+
+    def open_within(self, index: int, budget: int) -> DriverDevice:
+        """Open a device whose buffers take no more than `budget` bytes together."""
+        from dataclasses import replace
+
+        from atoll_plugins.vulkan.device import Options
+
+        return self._open(index, replace(self._options or Options(), budget=budget))
+
+    def _open(self, index: int, options: Options | None) -> DriverDevice:
         try:
             found = self._find()
         except (LibraryMissingError, CallError) as error:
@@ -95,7 +106,7 @@ class VulkanDriver:
         # A build asks for the launcher and opens nothing.
         from atoll_plugins.vulkan.device import VulkanDevice
 
-        return VulkanDevice(self.table(), faults.one_of(self.name, found, index), self._options)
+        return VulkanDevice(self.table(), faults.one_of(self.name, found, index), options)
 
     def launcher(self) -> LauncherSource | None:
         """Return the C launcher."""

@@ -100,6 +100,11 @@ CODES = {
         "A launch did not finish in the time that waits are given. It may still run, so the device is given "
         "up as a lost one is.",
     ),
+    "ATL0813": CodeInfo(
+        "a memory budget that cannot be",
+        "`atoll.open(name, budget=…)` takes a whole number of bytes from 1. A process has one of each "
+        "device, so it has one budget: a device that is open keeps the one that it was opened with.",
+    ),
     "ATL0826": CodeInfo(
         "a file holds no fused kernels",
         "An artifact of fused kernels is read with bounds: its format, each kernel's name and its KIR are "
