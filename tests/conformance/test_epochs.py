@@ -49,14 +49,25 @@ class Watched:
         return bool(self.inner.copy(other.inner, source, start, target, *given))
 
     def launch(self, code: Any, groups: Any, group: Any, arguments: Any) -> None:
-        found = [
-            item.handle for item in arguments if isinstance(item, BufferArgument) and item.access != "read"
-        ]
+        self.note(
+            [item.handle for item in arguments if isinstance(item, BufferArgument) and item.access != "read"]
+        )
+        self.inner.launch(code, groups, group, arguments)
+
+    def bind(self, code: Any, group: Any) -> Any:
+        bound, access = self.inner.bind(code, group), code.access
+
+        def launch(groups: Any, handles: Any, block: bytes, queue: int) -> None:
+            self.note([handle for handle, how in zip(handles, access, strict=False) if how != "read"])
+            bound(groups, handles, block, queue)
+
+        return launch
+
+    def note(self, found: list[int]) -> None:
         if self.kept is None:
             self.written.update(set(found))
         else:
             self.kept += found
-        self.inner.launch(code, groups, group, arguments)
 
     def capture(self) -> None:
         self.kept = []

@@ -375,6 +375,39 @@ def test_a_steady_state_asks_the_driver_for_no_memory(emitted: Emitted) -> None:
     device.close()
 
 
+def test_what_is_bound_is_not_bound_again_but_in_other_commands(emitted: Emitted) -> None:
+    counted: list[Counter[str]] = []
+
+    def around(table: Table) -> Table:
+        wrapped, counts = counting(table)
+        counted.append(counts)
+        return wrapped
+
+    device = opened(Options(), around)
+    bench, counts = Bench(device, emitted), counted[0]
+    asked = ("vkCmdBindPipeline", "vkCmdBindDescriptorSets", "vkCmdPushConstants", "vkCmdDispatch")
+
+    def found(way: Callable[[Bench, Sequence[Step]], None], steps: Sequence[Step]) -> list[int]:
+        before = [counts[name] for name in asked]
+        way(bench, steps)
+        return [counts[name] - known for name, known in zip(asked, before, strict=True)]
+
+    assert found(solo, [(0, 1, 2)] * 3) == [3, 3, 3, 3]
+    assert found(batch, [(0, 1, 2)] * 3) == [1, 1, 1, 3]
+    assert found(batch, [(0, 1, 2), (1, 0, 2), (0, 1, 2)]) == [1, 3, 1, 3]
+    assert found(graph, [(0, 1, 2)] * 3) == [1, 1, 1, 3]
+    device.wait()  # the graph is gone
+    solo(bench, [(0, 1, 2)] * 6)
+    sets, resets = counts["vkAllocateDescriptorSets"], counts["vkResetDescriptorPool"]
+    solo(bench, [(0, 1, 2)] * 20)
+    assert counts["vkAllocateDescriptorSets"] == sets, "a set does not stay with its frame"
+    device.load(emitted)  # and goes at once
+    device.wait()
+    solo(bench, [(0, 1, 2)] * 6)
+    assert counts["vkResetDescriptorPool"] == resets + 6, "sets stayed although a layout was destroyed"
+    device.close()
+
+
 @pytest.mark.parametrize("damage", [b"", b"\0" * 100, b"\xff" * 5000])
 def test_a_damaged_pipeline_cache_is_passed_over(damage: bytes, emitted: Emitted, cache: Path) -> None:
     device = opened(Options(cache=cache))

@@ -6,7 +6,9 @@ An array of another device, or one in the host's memory beside arrays of a devic
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from atoll.diagnostics import Diagnostic
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from atoll.kernels.front import Compiled
     from atoll.plugin import AddressedDevice
 
+#: How many launches are kept ready with their arrays.
+_MOST_KEPT = 64
 #: What stands for the address of a buffer that has none, so that two buffers never overlap.
 _APART = 1 << 46
 
@@ -55,16 +59,58 @@ def launch_resident(launch: Launch, arguments: Sequence[Any]) -> Done:
             graph.note(item.array.buffer, written=item.written)
         elif item.written:
             item.array.buffer.written()
-    is_plain = compiled.plain and not kernel.requires and graph is None
-    if is_plain and all(item.type in _LETTERS for item in code.layout.fields):
+    if compiled.plain and not kernel.requires and all(item.type in _LETTERS for item in code.layout.fields):
         launch._prepared = Ready(launch, compiled, device, code, shape, known)  # type: ignore[assignment]
     return Done(device.info.name)
+
+
+class _Kept:
+    """What one launch found out, for the next on the same arrays.
+
+    Attributes:
+        places: Where they lie, as the device is told: addresses, or handles.
+        block: The parameter block; None where numbers are in it, which are packed each time.
+        values: What the block is packed of.
+        buffers: What a graph refers to, and whether it is written.
+        written: Those of them that are.
+        arrays: The arrays, which are not kept alive.
+    """
+
+    __slots__ = ("arrays", "block", "buffers", "places", "values", "written")
+
+    def __init__(
+        self, places: tuple[int, ...], block: bytes | None, values: list[Any], buffers: list[tuple[Any, bool]]
+    ) -> None:
+        self.places, self.block, self.values, self.buffers = places, block, values, buffers
+        self.written = [buffer for buffer, writes in buffers if writes]
+        self.arrays: list[Any] = []
+
+
+class _Memory(dict[tuple[int, ...], _Kept]):
+    """Launches by the identity of their arrays; one goes with the first of its arrays."""
+
+    __slots__ = ("__weakref__",)
+
+    def keep(self, key: tuple[int, ...], kept: _Kept, arrays: Sequence[Array]) -> None:
+        """Keep a launch while all its arrays live; the oldest makes room."""
+        mine = weakref.ref(self)
+
+        def forget(_: object) -> None:
+            memory = mine()
+            if memory is not None:
+                memory.pop(key, None)
+
+        kept.arrays = [weakref.ref(item, forget) for item in arrays]
+        while len(self) >= _MOST_KEPT:
+            self.pop(next(iter(self)), None)
+        self[key] = kept
 
 
 class Ready:
     """A launch on arrays of a device, made short: call it with the arguments; None means to ask everything.
 
-    As :class:`atoll.kernels.prepared.Prepared`: what it does not expect it leaves to the whole check.
+    As :class:`atoll.kernels.prepared.Prepared`: what it does not expect it leaves to the whole check. What
+    the same arrays would be asked again is kept (:class:`_Kept`): they change in nothing but what they hold.
     """
 
     def __init__(
@@ -74,10 +120,12 @@ class Ready:
 
         used = accesses(compiled.kernel)
         self._kernel, self._compiled, self._device, self._code = launch.kernel, compiled, device, code
-        self._shape, self._name = shape, device.info.name
+        self._captures = compiled.captures if compiled.captures.names else None
+        self._shape, self._groups, self._done = shape, shape.groups, Done(device.info.name)
         promised = takes_promises(registry().emitters[device.target().backend])
         self._known = known if promised else NOTHING
-        self._bound = device.bind(code.executable, shape.block) if getattr(device, "memory", "") else None
+        self._has_addresses = bool(getattr(device, "memory", ""))
+        self._bound = device.bound(code.executable, shape.block) if getattr(device, "binds", False) else None
         self._pack = struct.Struct(_format(code.layout)).pack
         self._domain = shape.domain if code.layout.has_domain else ()
         self._last: list[Any] | None = None
@@ -87,51 +135,115 @@ class Ready:
             else (_kind(item.type), 0, False)
             for item in compiled.kernel.params
         ]
+        self._count = len(self._params)
+        views = [at for at, item in enumerate(self._params) if item[1]]
+        self._views: Callable[[tuple[Any, ...]], Iterable[Any]] | None = None
+        if len(views) < self._count:
+            self._views = itemgetter(*views) if len(views) > 1 else lambda given: [given[at] for at in views]
+        self._numbers = self._places_of_numbers()
+        self._kept = _Memory()
+        self._seen: set[tuple[int, ...]] = set()
+
+    def _places_of_numbers(self) -> list[tuple[int, int, Any]]:
+        """Return for each number its place among the arguments, that in the block's values, and its type."""
+        found, at = [], len(self._domain)
+        for number, (kind, rank, _) in enumerate(self._params):
+            if not rank:
+                found.append((number, at, kind))
+            at += 1 + 2 * rank if rank else 1
+        return found
 
     def __call__(self, arguments: tuple[Any, ...]) -> Done | None:
         """Launch, or return None where an argument is not what was prepared for."""
-        if len(arguments) != len(self._params) or not self._serves():
+        device = self._device
+        if (
+            len(arguments) != self._count
+            or not device.is_open
+            or self._kernel._compiled is not self._compiled
+            or (self._captures is not None and not self._captures.current())
+        ):
             return None
+        views = self._views
+        key = tuple(map(id, arguments if views is None else views(arguments)))
+        kept = self._kept.get(key) or self._found(arguments, key)
+        if kept is None:
+            return None
+        block = kept.block
+        if block is None:
+            block = self._packed(kept.values, arguments)
+            if block is None:
+                return None
+        graph = device.graph
+        if graph is None and self._bound is not None:
+            self._bound(self._groups, kept.places, block, 0)
+        else:
+            self._queue(kept, block)
+        if graph is None:
+            for buffer in kept.written:
+                buffer.written()
+        else:
+            for buffer, writes in kept.buffers:
+                graph.note(buffer, written=writes)
+        return self._done
+
+    def _queue(self, kept: _Kept, block: bytes) -> None:
+        """Queue a launch where the driver takes handles and binds nothing, or record one."""
+        device, code = self._device, self._code
+        if self._bound is None:
+            handles = [buffer.handle for buffer, _ in kept.buffers]
+            device.launch(code.executable, self._groups, self._shape.block, _passed(code, handles, block))
+            return
+        bound = device.graph.bound(self._bound, recorded=device.recording is not None)
+        bound(self._groups, kept.places, block, 0)
+
+    def _found(self, arguments: tuple[Any, ...], key: tuple[int, ...]) -> _Kept | None:
+        """Return what a launch needs, or None where an argument is unexpected; kept when asked once more."""
         values: list[Any] = [*self._domain]
         arrays = self._taken(arguments, values)
         if arrays is None or (self._known != NOTHING and not self._is_as_promised(arrays)):
             return None
+        block = None
+        if not self._numbers:
+            block = self._packed(values, arguments)
+            if block is None:
+                return None
+        places = tuple([item.address if self._has_addresses else item.buffer.handle for item in arrays])
+        buffers = [(item.buffer, writes) for item, (_, _, writes) in self._pairs(arrays)]
+        kept = _Kept(places, block, values, buffers)
+        if key in self._seen:
+            self._kept.keep(key, kept, arrays)
+        elif len(self._seen) >= _MOST_KEPT:
+            self._seen.clear()
+        self._seen.add(key)
+        return kept
+
+    def _packed(self, values: list[Any], arguments: tuple[Any, ...]) -> bytes | None:
+        """Return the parameter block with the numbers of a launch, or None where one does not fit."""
+        if self._numbers:
+            values = [*values]
+            for number, at, kind in self._numbers:
+                value = arguments[number]
+                if type(value) is not kind:
+                    return None
+                values[at] = value
         try:
-            block = self._pack(*values)
+            return self._pack(*values)
         except (struct.error, OverflowError):
             return None
-        groups, local = self._shape.groups, self._shape.block
-        if self._bound is not None:
-            self._bound(groups, [item.address for item in arrays], block, 0)
-        else:
-            self._device.launch(self._code.executable, groups, local, _passed(self._code, arrays, block))
-        for item, (_, _, writes) in self._pairs(arrays):
-            if writes:
-                item.buffer.written()
-        return Done(self._name)
-
-    def _serves(self) -> bool:
-        """Tell whether kernel and device are still what was prepared for, and nothing is being recorded."""
-        kernel, device = self._kernel, self._device
-        if not getattr(device, "is_open", False) or getattr(device, "graph", None) is not None:
-            return False
-        return kernel._compiled is self._compiled and kernel.is_current()
 
     def _taken(self, arguments: tuple[Any, ...], values: list[Any]) -> list[Array] | None:
         """Fill in what the arguments give to the block; return the arrays, or None if one is unexpected."""
         arrays: list[Array] = []
         for value, (kind, rank, writes) in zip(arguments, self._params, strict=True):
             if not rank:
-                if type(value) is not kind:
-                    return None
-                values.append(value)
+                values.append(0)
                 continue
             if type(value) is not Array or value.buffer.device is not self._device or value.element != kind:
                 return None
             if len(value.shape) != rank or (writes and 0 in value.strides):
                 return None
             arrays.append(value)
-            values += (0 if self._bound else value.offset, *value.shape, *value.strides)
+            values += (0 if self._has_addresses else value.offset, *value.shape, *value.strides)
         return arrays
 
     def _is_as_promised(self, arrays: list[Array]) -> bool:
@@ -167,10 +279,9 @@ def _extent(value: Array, written: bool) -> ArrayArgument:
     return ArrayArgument(low, high, first, value.itemsize, written, "", value, value.shape, value.strides, 0)
 
 
-def _passed(code: Loaded, arrays: Sequence[Array], block: bytes) -> tuple[Any, ...]:
+def _passed(code: Loaded, handles: Sequence[int], block: bytes) -> tuple[Any, ...]:
     from atoll.plugin import BufferArgument, ScalarArgument
 
-    handles = (item.buffer.handle for item in arrays)
     buffers = [BufferArgument(*pair) for pair in zip(handles, code.layout.access, strict=True)]
     return (*buffers, ScalarArgument(block, 8)) if block else tuple(buffers)
 
@@ -184,7 +295,8 @@ def queue(device: Any, code: Loaded, shape: Shape, checked: Checked) -> None:
         bound(shape.groups, [item.address for item in arrays], block, 0)
         return
     block = pack_block(code.layout, _fields(shape, checked, [item.offset for item in arrays]))
-    device.launch(code.executable, shape.groups, shape.block, _passed(code, arrays, block))
+    handles = [item.buffer.handle for item in arrays]
+    device.launch(code.executable, shape.groups, shape.block, _passed(code, handles, block))
 
 
 def _checked(kernel: Kernel, values: Sequence[Any], device: Any) -> Checked:

@@ -54,8 +54,10 @@ class Buffer:
 
     @property
     def address(self) -> int:
-        """Where it lies, on a device whose memory has addresses."""
-        return self._address or int(self.device.address(self.handle))
+        """Where it lies, on a device whose memory has addresses: always in one place."""
+        if not self._address:
+            self._address = int(self.device.address(self.handle))
+        return self._address
 
     @property
     def epoch(self) -> int:

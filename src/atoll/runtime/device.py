@@ -94,6 +94,8 @@ class Device:
         self.ready: dict[Any, Any] = {}
         #: As :class:`atoll.plugin.AddressedDevice` has it; nothing where the driver takes handles alone.
         self.memory: str = getattr(device, "memory", "")
+        #: Whether code is launched by :meth:`bind`: on addresses, or where memory has none on handles.
+        self.binds: bool = hasattr(device, "bind")
         #: As there; what is asked in every launch goes to the driver straight.
         self.glance: Callable[[object], tuple[int, int, object] | None] = getattr(device, "glance", _nothing)
 
@@ -171,9 +173,14 @@ class Device:
             self._device.wait()
 
     def bind(self, executable: Executable, group: Size) -> Bound:
-        """Return code ready to be launched on addresses, where :attr:`memory` says that it can be."""
-        bound: Bound = self._device.bind(executable, group)  # type: ignore[attr-defined]
+        """Return code ready to be launched on addresses or handles, where :attr:`binds` says so."""
+        bound = self.bound(executable, group)
         return bound if self.graph is None else self.graph.bound(bound, recorded=self.recording is not None)
+
+    def bound(self, executable: Executable, group: Size) -> Bound:
+        """Return it as :meth:`bind` does, for one who asks for :attr:`graph` before each launch."""
+        bound: Bound = self._device.bind(executable, group)  # type: ignore[attr-defined]
+        return bound
 
     @contextmanager
     def batch(self) -> Iterator[None]:

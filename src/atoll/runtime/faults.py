@@ -14,6 +14,24 @@ from atoll.plugin import DeviceInfo
 F = TypeVar("F")
 
 
+class Here:
+    """Which process this is, without a call of the system for each launch.
+
+    Attributes:
+        process: Its number; another one in a process that was forked.
+    """
+
+    process = os.getpid()
+
+
+def _forked() -> None:
+    Here.process = os.getpid()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
 def check_usable(device: str, *, is_open: bool, process: int) -> None:
     """Refuse a device that was closed, or opened in another process.
 
@@ -22,7 +40,7 @@ def check_usable(device: str, *, is_open: bool, process: int) -> None:
     """
     if not is_open:
         raise closed(device)
-    if os.getpid() != process:
+    if process != Here.process:
         raise closed(device, "this process was forked after it had been opened")
 
 

@@ -7,7 +7,7 @@ For a sequence that is the fewest there can be (each interval between two such c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,11 +44,13 @@ class Hazards:
         full: Put a barrier before every command, to tell a missing one from another fault.
         reading: The stages that read since then.
         writing: The stages that wrote since then.
+        only: What the one command touched that came since then; None where there were several, or none.
     """
 
     full: bool = False
     reading: set[Any] = field(default_factory=set)
     writing: set[Any] = field(default_factory=set)
+    only: Sequence[Use] | None = None
     _touched: dict[int, list[Use]] = field(default_factory=dict)
 
     def needed(self, uses: Iterable[Use]) -> bool:
@@ -61,8 +63,11 @@ class Hazards:
                     return True
         return False
 
-    def note(self, uses: Iterable[Use]) -> None:
+    def note(self, uses: Sequence[Use]) -> None:
         """Remember what a command touches."""
+        if uses is self.only:
+            return
+        self.only = None if self._touched else uses
         for use in uses:
             known = self._touched.get(use.buffer)
             if known is None:
@@ -76,10 +81,12 @@ class Hazards:
 
     def passed(self) -> None:
         """Forget everything: a barrier stands after it."""
+        self.only = None
         self._touched.clear()
         self.reading.clear()
         self.writing.clear()
 
     def forget(self, buffer: int) -> None:
         """Forget a buffer that is gone, and whose number may be used again."""
+        self.only = None
         self._touched.pop(buffer, None)

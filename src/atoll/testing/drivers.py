@@ -383,6 +383,30 @@ def held_launches_run_in_order(case: DriverCase) -> None:
         assert list(out) == [200.0] * 64, f"{list(out)}"
 
 
+def bound_code_does_what_a_launch_does(case: DriverCase) -> None:
+    """Where a device binds: launches take turns with others, of the same buffers and of other ones."""
+    with case.opened() as device:
+        if not hasattr(device, "bind"):
+            return
+        binding: Any = device
+        code = device.load(case.code)
+        x, total, passed = _running_sum(device)
+        two, large, _ = _running_sum(device)
+        place = binding.address if getattr(device, "memory", "") else int
+        mine, other = (tuple(place(item) for item in (of, to, to)) for of, to in ((x, total), (two, large)))
+        launch, out = binding.bind(code, GROUP), array("f", bytes(256))
+        once, twice = (case.block(a, 64)[0].data for a in (1.0, 2.0))
+        for _ in range(5):
+            launch((1, 1, 1), mine, once, 0)
+            launch((1, 1, 1), mine, once, 0)
+            launch((1, 1, 1), list(other), twice, 0)
+            device.launch(code, (1, 1, 1), GROUP, (*passed, *case.block(1.0, 64)))
+            launch((1, 1, 1), mine, twice, 0)
+        for handle, wanted in ((total, 25.0), (large, 10.0)):
+            device.download(handle, memoryview(out).cast("B"))
+            assert list(out) == [wanted] * 64, f"{list(out)}"
+
+
 def copies_on_a_device_are_in_the_order_of_launches(case: DriverCase) -> None:
     """Where a device copies: parts of buffers, behind earlier launches and before later ones."""
     with case.opened() as device:
@@ -472,6 +496,7 @@ DRIVER_CHECKS: tuple[DriverCheck, ...] = (
     two_opens_are_independent,
     recorded_launches_run_when_submitted,
     held_launches_run_in_order,
+    bound_code_does_what_a_launch_does,
     copies_on_a_device_are_in_the_order_of_launches,
     another_opened_device_gives_its_bytes,
     an_allocation_beyond_reason_is_refused,
@@ -488,6 +513,7 @@ _COMPUTING = {
     two_opens_are_independent,
     recorded_launches_run_when_submitted,
     held_launches_run_in_order,
+    bound_code_does_what_a_launch_does,
     copies_on_a_device_are_in_the_order_of_launches,
     another_opened_device_gives_its_bytes,
 }

@@ -68,41 +68,55 @@ class BoundFunction:
         self._copy = interface().memmove
         self._streams: dict[int, Any] = {0: cu.ffi.NULL}
         self._addresses: Any = None
-        self._last: list[int] | None = None
+        #: What the last launch was given, which lies where a launch takes it from, and the call for it.
+        self._last: tuple[int, ...] | None = None
+        self._packed: bytes | None = None
+        self._shape: tuple[Size, int] | None = None
+        self._call: Any = None
 
     def launch(self, groups: Size, addresses: Sequence[int], block: bytes, queue: int) -> None:
         """Queue one launch on a stream; 0 is the legacy default stream."""
-        device = self._device
-        stream = self._streams.get(queue)
-        if stream is None:
-            stream = self._stream(queue)
+        device, given = self._device, tuple(addresses)
         with device.lock:
             device.enter()
             try:
                 if device.is_watched:
-                    device.queue(self._request(groups, addresses, block), stream)
+                    device.queue(self._request(groups, given, block), self._stream(queue))
                     return
-                if addresses != self._last:
-                    self._fill(addresses, len(block))
-                    if queue:
-                        device.memory_of.expose(addresses)
-                self._copy(self._block, block, len(block))
-                result = self._launch(
-                    self._function, *groups, *self._group, 0, stream, self._pointers, self._null
-                )
+                if given is not self._last and given != self._last:
+                    self._fill(given, len(block))
+                if queue:
+                    device.memory_of.expose(given)
+                if block is not self._packed:
+                    self._copy(self._block, block, len(block))
+                    self._packed = block
+                if (groups, queue) != self._shape:
+                    self._prepare(groups, queue)
+                result = self._call()
             finally:
                 device.leave()
             if result:
                 device.check("cuLaunchKernel", result)
 
-    def _fill(self, addresses: Sequence[int], nbytes: int) -> None:
-        """Put the addresses of buffers where a launch takes them from; often they are there already."""
+    def _fill(self, addresses: tuple[int, ...], nbytes: int) -> None:
+        """Put the addresses of buffers where a launch takes them from."""
         if self._addresses is None:
             self._reserve(len(addresses), nbytes)
         self._addresses[0 : len(addresses)] = addresses
-        self._last = list(addresses)
+        self._last = addresses
+
+    def _prepare(self, groups: Size, queue: int) -> None:
+        """Make the call for a grid and a stream; its arguments are copied by it from where they lie."""
+        stream = self._stream(queue)
+        self._call = partial(
+            self._launch, self._function, *groups, *self._group, 0, stream, self._pointers, self._null
+        )
+        self._shape = groups, queue
 
     def _stream(self, queue: int) -> Any:
+        known = self._streams.get(queue)
+        if known is not None:
+            return known
         if len(self._streams) > _MOST_STREAMS:
             self._streams = {0: self._null}
         self._streams[queue] = stream = self._ffi.cast("CUstream", queue)
@@ -461,9 +475,8 @@ class CudaDevice:
 
     def enter(self) -> None:
         """Make the primary context current; the lock is held."""
-        faults.check_usable(self.info.name, is_open=self._open, process=self._process)
-        if self.lost:
-            raise faults.closed(self.info.name, self.lost, is_lost=True)
+        if not self._open or self.lost or self._process != faults.Here.process:
+            self._refuse_use()
         result = self._push(self._context)
         if result:
             self.check("cuCtxPushCurrent", result)
@@ -473,6 +486,10 @@ class CudaDevice:
             except BaseException:
                 self.leave()
                 raise
+
+    def _refuse_use(self) -> None:
+        faults.check_usable(self.info.name, is_open=self._open, process=self._process)
+        raise faults.closed(self.info.name, self.lost, is_lost=True)
 
     def leave(self) -> None:
         """Leave the caller's context as it was."""

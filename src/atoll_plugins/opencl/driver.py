@@ -9,7 +9,7 @@ import os
 import re
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,14 @@ from typing import Any
 from atoll.accel import DeviceFacts, Version
 from atoll.plugin import (
     Argument,
+    Bound,
     BufferArgument,
     DeviceInfo,
     DriverDevice,
     Emitted,
     Executable,
     LauncherSource,
+    ScalarArgument,
     Target,
 )
 from atoll.runtime import faults, launcher_source, tracing
@@ -30,6 +32,8 @@ from atoll.runtime.handles import Handles, room
 from atoll.runtime.limits import check_shape, stated
 from atoll.runtime.native import LibraryMissingError, Table, open_table
 from atoll_plugins.opencl.events import Timer
+
+Size = tuple[int, int, int]
 
 _HERE = Path(__file__).parent
 _LIBRARY = "libOpenCL.so.1"
@@ -63,18 +67,41 @@ class OpenClExecutable:
     key: int
     #: The most work-items of a group; fewer than the device's where the kernel takes more of each.
     most_items: int
+    #: The handles and the block that its kernel was given last; None where that is not known.
+    given: tuple[tuple[int, ...], bytes] | None = None
 
     def __del__(self) -> None:
         self.owner.drop("kernel", self.key)
+
+
+class BoundKernel:
+    """A kernel with its work-group size; what it was given last is not given again."""
+
+    def __init__(self, device: OpenClDevice, executable: OpenClExecutable, group: Size) -> None:
+        self._device, self._executable, self._group = device, executable, group
+        self._groups: Size | None = None
+        self._sizes: tuple[Any, Any] = None, None
+
+    def launch(self, groups: Size, addresses: Sequence[int], block: bytes, queue: int) -> None:
+        """Queue one launch on buffers by handle; there is one queue."""
+        device, executable, handles = self._device, self._executable, tuple(addresses)
+        with device.lock:
+            device.enter()
+            if groups != self._groups:
+                self._sizes = device.sizes(executable, groups, self._group)
+                self._groups = groups
+            if executable.given != (handles, block):
+                device.give(executable, handles, block)
+            device.queue(executable, *self._sizes)
 
 
 class OpenClDevice:
     """An open device: one context, one queue in order, a lock around every call that is not a finaliser's."""
 
     def __init__(self, cl: Table, found: _Found) -> None:
-        self._cl = cl
+        self._cl, self._null = cl, cl.ffi.NULL
         self._found = found
-        self._lock = threading.RLock()
+        self._lock = self.lock = threading.RLock()
         self._process = os.getpid()
         self._open = True
         #: Why the device takes no more work; empty while it does.
@@ -233,31 +260,58 @@ class OpenClDevice:
     def launch(
         self,
         executable: Executable,
-        groups: tuple[int, int, int],
-        group: tuple[int, int, int],
+        groups: Size,
+        group: Size,
         arguments: tuple[Argument, ...],
     ) -> None:
         """Queue one launch."""
-        cl, null = self._cl, self._cl.ffi.NULL
         assert isinstance(executable, OpenClExecutable)
-        check_shape(self.info, groups, group, executable.most_items)
         with self._using():
+            sizes = self.sizes(executable, groups, group)
             kernel, _ = self._kernels.get(executable.key)
+            executable.given = None
             for index, argument in enumerate(arguments):
                 self._set_argument(kernel, executable.entry, index, argument)
-            sizes = cl.ffi.new("size_t[3]", [a * b for a, b in zip(groups, group, strict=True)])
-            local = cl.ffi.new("size_t[3]", group)
-            trace = tracing.active()
-            if trace is not None:
-                self._time(trace)
+            self.queue(executable, *sizes)
 
-            def queue(event: Any) -> int:
-                result: int = cl.clEnqueueNDRangeKernel(
+    def bind(self, executable: Executable, group: Size) -> Bound:
+        """Return a kernel ready to be launched on buffers, by handle."""
+        assert isinstance(executable, OpenClExecutable)
+        return BoundKernel(self, executable, group).launch
+
+    def sizes(self, executable: OpenClExecutable, groups: Size, group: Size) -> tuple[Any, Any]:
+        """Return the work-items of a launch and of a group as the interface takes them."""
+        check_shape(self.info, groups, group, executable.most_items)
+        new = self._cl.ffi.new
+        return new("size_t[3]", [a * b for a, b in zip(groups, group, strict=True)]), new("size_t[3]", group)
+
+    def give(self, executable: OpenClExecutable, handles: tuple[int, ...], block: bytes) -> None:
+        """Set the arguments of a kernel; the lock is held."""
+        kernel, _ = self._kernels.get(executable.key)
+        executable.given = None
+        arguments: list[Argument] = [BufferArgument(handle, "both") for handle in handles]
+        if block:
+            arguments.append(ScalarArgument(block, 8))
+        for index, argument in enumerate(arguments):
+            self._set_argument(kernel, executable.entry, index, argument)
+        executable.given = handles, block
+
+    def queue(self, executable: OpenClExecutable, sizes: Any, local: Any) -> None:
+        """Queue a launch of a kernel whose arguments are set; the lock is held."""
+        cl, null = self._cl, self._null
+        kernel, _ = self._kernels.get(executable.key)
+        trace = tracing.active()
+        if trace is None:
+            result = cl.clEnqueueNDRangeKernel(self._queue, kernel, 3, null, sizes, local, 0, null, null)
+        else:
+            self._time(trace)
+            result = self._timer.around(
+                executable.entry,
+                lambda event: cl.clEnqueueNDRangeKernel(
                     self._queue, kernel, 3, null, sizes, local, 0, null, event
-                )
-                return result
-
-            result = queue(null) if trace is None else self._timer.around(executable.entry, queue)
+                ),
+            )
+        if result:
             self._check("clEnqueueNDRangeKernel", result)
 
     def _time(self, trace: tracing.Trace) -> None:
@@ -327,6 +381,11 @@ class OpenClDevice:
                 self._release_kernel(*pair)
             self._cl.clReleaseCommandQueue(self._queue)
             self._cl.clReleaseContext(self._context)
+
+    def enter(self) -> None:
+        """Refuse a device that cannot be used, and free what was dropped; the lock is held."""
+        if self.dropped or self.lost or not self._open or self._process != faults.Here.process:
+            self._using()
 
     def _using(self) -> threading.RLock:
         """Return the lock, once it is sure that the device can be used."""

@@ -1,6 +1,7 @@
 """Binds buffers to a pipeline: one set a dispatch, from pools that go back as a whole.
 
-A frame has an allocator of its own, so a set lives until the frame's slot is used again.
+A frame has an allocator of its own. A set stays from one turn of the frame to the next, so that a loop of
+launches on the same buffers writes none, until something was destroyed: its handle may be another's then.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from atoll_plugins.vulkan.make import Maker, Pipeline
 
 #: Sets of a pool, and bindings of all of them; more are asked for in another pool.
 SETS, BINDINGS = 64, 512
+#: The most sets that stay for another turn.
+KEPT = 256
 _WHOLE = 2**64 - 1
 
 
@@ -25,6 +28,8 @@ class Descriptors:
         self._at = self._sets = self._bindings = 0
         #: Sets by what they bind: a loop of launches on the same buffers takes one.
         self._known: dict[tuple[int, ...], int] = {}
+        #: How many objects were destroyed when they were made, and whether some were forgotten since.
+        self._age, self._is_stale = maker.destroyed, False
         vk = maker.vk
         self._layout, self._out = vk.ffi.new("VkDescriptorSetLayout[1]"), vk.ffi.new("VkDescriptorSet *")
         self._ask = vk.ffi.new("VkDescriptorSetAllocateInfo *")
@@ -36,6 +41,8 @@ class Descriptors:
 
     def bind(self, pipeline: Pipeline, buffers: Sequence[int]) -> int:
         """Return a set that binds buffers from 0 on."""
+        if self._age != self._maker.destroyed:
+            self._forget()
         key = (pipeline.set_layout, *buffers)
         found = self._known.get(key, 0)
         if found:
@@ -51,6 +58,11 @@ class Descriptors:
         self._write(found, buffers)
         self._known[key] = found
         return found
+
+    def _forget(self) -> None:
+        """Use no set again that was made before something was destroyed."""
+        self._age, self._is_stale = self._maker.destroyed, True
+        self._known.clear()
 
     def _pool(self, bindings: int) -> int:
         """Return a pool with room for one more set."""
@@ -99,8 +111,12 @@ class Descriptors:
         return infos, writes
 
     def reset(self) -> None:
-        """Take every set back; nothing in flight uses one."""
+        """Take every set back that cannot serve again; nothing in flight uses one."""
+        is_good = self._age == self._maker.destroyed and not self._is_stale
+        if is_good and len(self._known) <= KEPT:
+            return
         vk = self._maker.vk
+        self._age, self._is_stale = self._maker.destroyed, False
         used = self._pools[: self._at + 1] if self._sets or self._at else []
         self._at = self._sets = self._bindings = 0
         self._known.clear()

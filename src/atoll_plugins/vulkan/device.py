@@ -12,7 +12,7 @@ import gc
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from pathlib import Path
 from atoll.errors import DeviceError
 from atoll.plugin import (
     Argument,
+    Bound,
     BufferArgument,
     DeviceInfo,
     Emitted,
@@ -31,6 +32,7 @@ from atoll.runtime import faults, limits, tracing
 from atoll.runtime.handles import Handles, room
 from atoll.runtime.native import Table
 from atoll.runtime.pack import pack_scalars
+from atoll_plugins.vulkan.bound import BoundPipeline
 from atoll_plugins.vulkan.entry import entry_points, is_spirv
 from atoll_plugins.vulkan.frames import FrameRing
 from atoll_plugins.vulkan.graph import Captured, VulkanGraph
@@ -38,7 +40,7 @@ from atoll_plugins.vulkan.make import NEWEST, PUSH_BYTES, Maker, Physical, Pipel
 from atoll_plugins.vulkan.memory import Buffer, DeviceMemory
 from atoll_plugins.vulkan.pipecache import PipelineCache
 from atoll_plugins.vulkan.queries import Queries, Sink
-from atoll_plugins.vulkan.recorder import DispatchRequest, Recorder
+from atoll_plugins.vulkan.recorder import DispatchRequest, Operands, Recorder
 from atoll_plugins.vulkan.staging import RING_BYTES, Staging
 
 Size = tuple[int, int, int]
@@ -92,7 +94,7 @@ class VulkanDevice:
 
     def __init__(self, vk: Table, physical: Physical, options: Options | None = None) -> None:
         self._vk, self._options = vk, options or Options()
-        self._lock = threading.RLock()
+        self._lock = self.lock = threading.RLock()
         self._process = os.getpid()
         self.info: DeviceInfo = physical.info
         #: What finalisers let go of: kind and number.
@@ -102,6 +104,8 @@ class VulkanDevice:
         self._graphs: Handles[VulkanGraph] = Handles(self.info.name)
         self._captured: list[DispatchRequest] | None = None
         self._held = 0
+        #: How many buffers were released: a handle that was good before may be good no more.
+        self.retired = 0
         #: The code and shape of the last launch that was found to fit.
         self._fitting: tuple[int, Size, Size] | None = None
         self._properties = vk.ffi.new("VkPhysicalDeviceProperties *")
@@ -137,6 +141,7 @@ class VulkanDevice:
         self._clock = physical.clock_bits > 0
         sink: Callable[[], Sink | None] = self._sink if self._clock else lambda: None
         self._frames = FrameRing(self._maker, queue[0], physical.family, lambda: Queries(self._maker, sink))
+        self._frames.started = self._recorder.fresh
         self._cache = PipelineCache(self._maker, self._properties, self._options.cache)
         self._staging = Staging(
             vk.ffi,
@@ -209,6 +214,11 @@ class VulkanDevice:
             self._let_go()
         return self._lock
 
+    def enter(self) -> None:
+        """Refuse a device that cannot be used, and let go of what was dropped; the lock is held."""
+        if self.dropped or not self._open or self._maker.lost or self._process != faults.Here.process:
+            self._using()
+
     @property
     def _ring(self) -> FrameRing:
         assert self._frames is not None
@@ -233,6 +243,7 @@ class VulkanDevice:
         if buffer is None:
             return
         buffer.is_released = True
+        self.retired += 1
         if not buffer.graphs:
             self._ring.later(partial(self._destroy_buffer, buffer))
 
@@ -375,44 +386,69 @@ class VulkanDevice:
         block = pack_scalars(item for item in arguments if isinstance(item, ScalarArgument))
         with self._using():
             handles = [item.handle for item in arguments if isinstance(item, BufferArgument)]
-            request = self._request(executable, [self._buffers.get(each) for each in handles], groups, block)
-            if self._captured is not None:
-                for buffer in request.buffers:
-                    buffer.graphs += 1
-                self._captured.append(request)
-                return
-            try:
-                self._dispatch(request)
-            finally:
-                self._retire(request.spilled)
-            if not self._held:
-                self._submit()
+            self.put(self.request(executable, handles, groups, block))
 
-    def _check_shape(self, executable: VulkanExecutable, groups: Size, group: Size) -> None:
-        if self._fitting == (executable.key, groups, group):
+    def bind(self, executable: Executable, group: Size) -> Bound:
+        """Return code ready to be launched on buffers, by handle."""
+        assert isinstance(executable, VulkanExecutable)
+        return BoundPipeline(self, executable, group).launch
+
+    def put(self, request: DispatchRequest) -> None:
+        """Submit a dispatch, or keep it for the frame or the graph that is being made; the lock is held."""
+        if self._captured is not None:
+            for buffer in request.operands.buffers:
+                buffer.graphs += 1
+            self._captured.append(request)
             return
+        try:
+            self._dispatch(request)
+        finally:
+            if request.spilled is not None:
+                self._retire(request.spilled)
+        if not self._held:
+            self._submit()
+
+    def check_shape(self, executable: VulkanExecutable, groups: Size, group: Size) -> None:
+        """Refuse groups that the device or the code does not launch."""
         limits.check_shape(self.info, groups, group)
         if executable.group is not None and group != executable.group:
             message = f"`{executable.entry}` was compiled for another group"
             raise faults.shape(message, str(group), str(executable.group))
-        self._fitting = executable.key, groups, group
 
-    def _request(
-        self, executable: VulkanExecutable, buffers: list[Buffer], groups: Size, block: bytes
+    def _check_shape(self, executable: VulkanExecutable, groups: Size, group: Size) -> None:
+        if self._fitting != (executable.key, groups, group):
+            self.check_shape(executable, groups, group)
+            self._fitting = executable.key, groups, group
+
+    def operands(self, executable: VulkanExecutable, handles: Sequence[int]) -> Operands:
+        """Return buffers as code binds them; what spills of its parameter block comes after them."""
+        access = executable.access[: len(handles)]
+        return Operands(tuple([self._buffers.get(each) for each in handles]), access)
+
+    def request(
+        self,
+        executable: VulkanExecutable,
+        handles: Sequence[int],
+        groups: Size,
+        block: bytes,
+        known: Operands | None = None,
     ) -> DispatchRequest:
+        """Return a dispatch; `known` are the operands of those handles."""
         spills = len(block) > PUSH_BYTES
-        given = len(buffers) + spills
+        given = len(handles) + spills
         if given != len(executable.access) or (executable.push and len(block) != executable.push):
             asked = f"{given} buffers and {len(block)} bytes"
             wanted = f"{len(executable.access)} buffers and {executable.push} bytes of push constants"
             raise faults.arguments(f"the arguments do not fit `{executable.entry}`", asked, wanted)
         pipeline = self._pipelines.get(executable.key)
+        operands = known or self.operands(executable, handles)
         spilled = self._spilled(block) if spills else None
+        if spilled is not None:
+            operands = Operands((*operands.buffers, spilled), executable.access)
         return DispatchRequest(
             name=executable.entry,
             pipeline=pipeline,
-            buffers=(*buffers, *((spilled,) if spilled else ())),
-            access=executable.access,
+            operands=operands,
             groups=groups,
             push=block if executable.push else b"",
             spilled=spilled,
@@ -426,14 +462,21 @@ class VulkanDevice:
         return buffer
 
     def _dispatch(self, request: DispatchRequest) -> None:
-        frame = self._ring.acquire()
-        frame.kept.append(request)
-        bound = self._recorder.bind(frame.descriptors, request)  # what may fail comes before any command
+        ring, recorder = self._ring, self._recorder
+        frame = ring.recording or ring.acquire()
+        last, bound = frame.last
+        if request is not last:
+            frame.kept.append(request)
+            bound = recorder.bind(frame.descriptors, request)  # what may fail comes before any command
+            for buffer in request.operands.buffers:
+                buffer.used = frame.number
+            frame.last = request, bound
+        if not frame.queries.is_on:
+            recorder.dispatch(frame.commands, bound, request)
+            return
         frame.queries.around(
-            frame.commands, request.name, lambda: self._recorder.dispatch(frame.commands, bound, request)
+            frame.commands, request.name, lambda: recorder.dispatch(frame.commands, bound, request)
         )
-        for buffer in request.buffers:
-            buffer.used = frame.number
         if frame.queries.is_full:
             self._submit()
 
@@ -494,7 +537,7 @@ class VulkanDevice:
             return Captured(partial(self._replay, key), partial(self.dropped.append, ("graph", key)))
 
     def _captured_no_more(self, request: DispatchRequest) -> None:
-        for buffer in request.buffers:
+        for buffer in request.operands.buffers:
             buffer.graphs -= 1
             if buffer.is_released or buffer is request.spilled:
                 self._retire(buffer)

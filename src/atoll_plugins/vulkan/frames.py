@@ -32,6 +32,7 @@ class Frame:
         queries: Its timestamps.
         number: What it signals; of the last use while it is not recorded.
         kept: What its commands refer to.
+        last: The newest of it, and its set.
     """
 
     commands: Any
@@ -39,6 +40,7 @@ class Frame:
     queries: Queries
     number: int = 0
     kept: list[object] = field(default_factory=list)
+    last: tuple[object, int] = (None, 0)
 
 
 class FrameRing:
@@ -53,13 +55,22 @@ class FrameRing:
         self._maker, self._queue = maker, queue
         self.submitted = self.finished = 0
         self.recording: Frame | None = None
+        #: Called where a frame's commands were begun.
+        self.started: Callable[[], None] = lambda: None
         self._next = 0
         self._frames: list[Frame] = []
         #: What is to be destroyed after which frame, in order.
         self._later: deque[tuple[int, Callable[[], None]]] = deque()
         self._pool = self._timeline = 0
+        new = maker.vk.ffi.new
+        #: What is submitted, but for the commands and the number.
+        self._values, self._semaphores = new("uint64_t[1]"), new("VkSemaphore[1]")
+        self._buffers, self._signal = new("VkCommandBuffer[1]"), new("VkTimelineSemaphoreSubmitInfo *")
+        self._info, self._begin = new("VkSubmitInfo *"), new("VkCommandBufferBeginInfo *")
+        self._waiting = new("VkSemaphoreWaitInfo *")
         try:
             self._create(family, queries)
+            self._describe()
         except BaseException:
             self.destroy()
             raise
@@ -79,6 +90,23 @@ class FrameRing:
         self._timeline = make("vkCreateSemaphore", "VkSemaphore", "VkSemaphoreCreateInfo", timeline)
         for _ in range(FRAMES):
             self._frames.append(Frame(self.commands(), Descriptors(self._maker), queries()))
+
+    def _describe(self) -> None:
+        """Fill in what is the same in every submission and every wait."""
+        vk = self._maker.vk
+        self._semaphores[0] = self._timeline
+        signal, info, wait = self._signal, self._info, self._waiting
+        signal.sType = vk.VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO
+        signal.signalSemaphoreValueCount = 1
+        signal.pSignalSemaphoreValues = self._values
+        info.sType = vk.VK_STRUCTURE_TYPE_SUBMIT_INFO
+        info.pNext = signal
+        info.commandBufferCount = info.signalSemaphoreCount = 1
+        info.pCommandBuffers, info.pSignalSemaphores = self._buffers, self._semaphores
+        wait.sType = vk.VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO
+        wait.semaphoreCount = 1
+        wait.pSemaphores, wait.pValues = self._semaphores, self._values
+        self._begin.sType = vk.VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO
 
     def commands(self) -> Any:
         """Return a new command buffer; it goes with the ring, or with :meth:`free_commands`."""
@@ -110,19 +138,19 @@ class FrameRing:
         frame.queries.read()
         frame.descriptors.reset()
         frame.kept.clear()
+        frame.last = None, 0
         self.begin(frame.commands, self._maker.vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
         frame.queries.begin(frame.commands)
         frame.number = self.submitted + 1
         self.recording = frame
+        self.started()
         return frame
 
     def begin(self, commands: Any, flags: int) -> None:
         """Begin a command buffer anew."""
         vk = self._maker.vk
-        begin = vk.ffi.new("VkCommandBufferBeginInfo *")
-        begin.sType = vk.VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO
-        begin.flags = flags
-        self._maker.check("vkBeginCommandBuffer", vk.vkBeginCommandBuffer(commands, begin))
+        self._begin.flags = flags
+        self._maker.check("vkBeginCommandBuffer", vk.vkBeginCommandBuffer(commands, self._begin))
 
     def abandon(self) -> None:
         """Drop what is recorded in the frame; what it was to keep alive may go."""
@@ -131,6 +159,7 @@ class FrameRing:
             frame.number = 0
             frame.queries.drop()
             frame.kept.clear()
+            frame.last = None, 0
 
     def submit(self) -> int:
         """End the frame and submit it; return its number."""
@@ -149,22 +178,9 @@ class FrameRing:
 
     def queue(self, commands: Any) -> int:
         """Submit ended commands; return the number that they signal."""
-        vk, new = self._maker.vk, self._maker.vk.ffi.new
-        number = self.submitted + 1
-        values, semaphores = new("uint64_t[]", [number]), new("VkSemaphore[]", [self._timeline])
-        timeline = new("VkTimelineSemaphoreSubmitInfo *")
-        timeline.sType = vk.VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO
-        timeline.signalSemaphoreValueCount = 1
-        timeline.pSignalSemaphoreValues = values
-        buffers = new("VkCommandBuffer[]", [commands])
-        submit = new("VkSubmitInfo *")
-        submit.sType = vk.VK_STRUCTURE_TYPE_SUBMIT_INFO
-        submit.pNext = timeline
-        submit.commandBufferCount = 1
-        submit.pCommandBuffers = buffers
-        submit.signalSemaphoreCount = 1
-        submit.pSignalSemaphores = semaphores
-        self._maker.check("vkQueueSubmit", vk.vkQueueSubmit(self._queue, 1, submit, 0))
+        vk, number = self._maker.vk, self.submitted + 1
+        self._values[0], self._buffers[0] = number, commands
+        self._maker.check("vkQueueSubmit", vk.vkQueueSubmit(self._queue, 1, self._info, 0))
         self.submitted = number
         return number
 
@@ -179,14 +195,9 @@ class FrameRing:
         """
         if number <= self.finished:
             return
-        vk, new = self._maker.vk, self._maker.vk.ffi.new
-        values, semaphores = new("uint64_t[]", [number]), new("VkSemaphore[]", [self._timeline])
-        info = new("VkSemaphoreWaitInfo *")
-        info.sType = vk.VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO
-        info.semaphoreCount = 1
-        info.pSemaphores = semaphores
-        info.pValues = values
-        result = vk.vkWaitSemaphores(self._maker.device, info, WAIT_SECONDS * 10**9)
+        vk = self._maker.vk
+        self._values[0] = number
+        result = vk.vkWaitSemaphores(self._maker.device, self._waiting, WAIT_SECONDS * 10**9)
         if result == 0:
             self.finished = number
             return

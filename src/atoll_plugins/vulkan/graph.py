@@ -34,7 +34,7 @@ class VulkanGraph:
         self.requests = tuple(requests)
         #: Each buffer once.
         self.buffers: tuple[Buffer, ...] = tuple(
-            {buffer.buffer: buffer for request in requests for buffer in request.buffers}.values()
+            {buffer.buffer: buffer for request in requests for buffer in request.operands.buffers}.values()
         )
         self._descriptors = Descriptors(maker)
         self._commands: Any = frames.commands()

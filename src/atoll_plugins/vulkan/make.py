@@ -68,6 +68,8 @@ class Maker:
         self.lost = ""
         #: Whether what was submitted may still run although the device is lost.
         self.runs_on = False
+        #: How many objects were destroyed: the handle of one may be another's from then on.
+        self.destroyed = 0
 
     def make(self, function: str, kind: str, struct: str, values: Mapping[str, Any]) -> Any:
         """Return the object that a ``vkCreate…`` or ``vkAllocate…`` function makes."""
@@ -82,6 +84,7 @@ class Maker:
     def destroy(self, function: str, handle: int) -> None:
         """Destroy an object, unless there is none."""
         if handle:
+            self.destroyed += 1
             self.vk.functions[function](self.device, handle, self.vk.ffi.NULL)
 
     def check(self, function: str, result: int) -> None:

@@ -31,6 +31,11 @@ class Queries:
         self._submitted = 0
 
     @property
+    def is_on(self) -> bool:
+        """Whether the dispatches of this frame are timed."""
+        return self._on
+
+    @property
     def is_full(self) -> bool:
         """Whether no other dispatch can be timed in this frame."""
         return self._on and len(self._names) == MOST
