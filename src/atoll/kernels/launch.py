@@ -23,7 +23,9 @@ from atoll.kernels.variants import (
     module_for,
     narrowed,
     promises,
+    served,
     takes_promises,
+    unrolls,
     width_for,
 )
 from atoll.runtime.array import Array
@@ -398,17 +400,21 @@ def executable_for(
     compiled = kernel.compiled_for(target)
     emitter = registry().emitters[target.backend]
     promised = takes_promises(emitter)
-    known = known if promised else NOTHING
+    known = served(known, device.info) if promised else NOTHING
     cache, lines = _kept(kernel.loaded, device), wants_lines()
     found = cache.get((block, known, lines))
     if found is None or found.compiled is not compiled:
         module, wide = compiled.optimised, False
         if promised:
-            module, wide = module_for(compiled, known, width_for(emitter, block))
-        target = replace(target, plain=known.plain, apart=known.apart, lines=lines)
-        emitted = emitter.emit(module, compiled.kernel.name, target, block)
-        found = Loaded(compiled, emitted.layout, device.load(emitted), wide)
-        cache[block, known, lines] = found
+            asked = width_for(emitter, block)
+            module, wide = module_for(compiled, known, asked, unrolls=unrolls(emitter))
+        same = block, replace(known, fours=wide), lines  # a domain of fours gives nothing to most kernels
+        found = cache.get(same)
+        if found is None or found.compiled is not compiled:
+            target = replace(target, plain=known.plain, apart=known.apart, lines=lines)
+            emitted = emitter.emit(module, compiled.kernel.name, target, block)
+            found = Loaded(compiled, emitted.layout, device.load(emitted), wide)
+        cache[same] = cache[block, known, lines] = found
     return cast("Loaded", found)
 
 

@@ -20,9 +20,9 @@ class Target:
     Attributes:
         lines: Whether the code says which line of the source each part is from, for profilers and debuggers.
             Off by default, so that a kernel's code does not depend on where it stands.
-        plain: Whether the launcher promises that every view starts at its buffer's start and at a multiple of
-            16 bytes, has a last stride of 1, and other strides of whole fours of elements, less than 2**28 of
-            them; and that every size is less than 2**31.
+        plain: Whether the launcher promises that every view starts at a multiple of 16 bytes (and where its
+            buffer does, where buffers are addresses), has a last stride of 1, and other strides of
+            whole fours of elements, less than 2**28 of them; and that every size is less than 2**31.
         apart: Whether it promises that no view that is written overlaps another.
     """
 
@@ -117,6 +117,11 @@ class Specialiser(Protocol):
     @property
     def takes_promises(self) -> bool:
         """Whether `Target.plain` and `Target.apart` change its code."""
+        ...
+
+    @property
+    def unrolls(self) -> bool:
+        """Whether its code is better where loops were written out before: what compiles it does not."""
         ...
 
     @property

@@ -38,6 +38,11 @@ class PtxEmitter:
         return True
 
     @property
+    def unrolls(self) -> bool:
+        """True: ptxas writes loops out late or not at all, and a work-item's arrays want constant indices."""
+        return True
+
+    @property
     def subgroup_width(self) -> int:
         """A sub-group is a warp."""
         return WARP

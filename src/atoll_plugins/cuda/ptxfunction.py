@@ -7,19 +7,19 @@ and `add.f32` become one fused operation (measured on an H200). Source: PTX ISA 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import assert_never
 
 from atoll.ir import BF16, BOOL, F32, I32, I64, SCALARS, U32, U64, Scalar, nodes, ops
 from atoll.ir.module import PrivateArray, SharedArray
 from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import expressions
-from atoll.ir.widen import LANES, lane_of
+from atoll.ir.widen import LANES
 from atoll_plugins.cuda import warp
 from atoll_plugins.cuda.ptxtext import PtxFunction, arch_level, float_literal
 from atoll_plugins.formats import maths32
 from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import Job
+from atoll_plugins.formats.fours import fours_of
 from atoll_plugins.formats.inline import filled
 from atoll_plugins.formats.lowering import Lowering, wide
 from atoll_plugins.formats.narrow import is_narrow_float
@@ -104,10 +104,6 @@ def _changes(index: nodes.Expr) -> bool:
     return any(isinstance(item, nodes.Local) for item in expressions(index))
 
 
-def _below(lists: set[tuple[nodes.Expr, ...]]) -> list[nodes.Expr]:
-    return [item for indices in lists for index in indices for item in expressions(index)]
-
-
 class Function(Lowering[str]):
     """One kernel under construction; a value is a register or a literal."""
 
@@ -127,6 +123,7 @@ class Function(Lowering[str]):
         self.bases: dict[str, str] = {}
         self.addresses: dict[Place, str] = {}
         self.loops: list[tuple[str, str]] = []
+        self.fours = fours_of(job)
 
     def text(self) -> list[str]:
         """Return the entry: head, registers, body."""
@@ -415,56 +412,20 @@ class Function(Lowering[str]):
             return "ld.global.nc"
         return f"ld.{space}"
 
-    def _four_loads(self, block: nodes.Block, at: int) -> bool:
-        """Write four loads of neighbours as one, if that is what stands here."""
-        four = block[at : at + LANES]
-        loads = [item.value for item in four if isinstance(item, nodes.Assign)]
-        names = {item.local for item in four if isinstance(item, nodes.Assign)}
-        if len(loads) < LANES or len(names) < LANES or not self._are_neighbours(loads):
-            return False
-        if any(isinstance(part, nodes.Local) and part.name in names for part in expressions(loads[0])):
-            return False
-        first = loads[0]
-        assert isinstance(first, nodes.Load)
+    def _four_loads(self, four: list[tuple[str, nodes.Load]]) -> None:
+        """Write four loads of neighbours as one."""
+        first = four[0][1]
         space, element, place = self._address(first.base, first.indices)
-        names_ = [item.local for item in four if isinstance(item, nodes.Assign)]
-        into = ", ".join(self.locals[name] for name in names_)
+        into = ", ".join(self.locals[name] for name, _ in four)
         self.out.line(f"{self._loader(space, first.base)}.v4.{stored(element)} {{{into}}}, [{place}]")
-        for name in names_:
+        for name, _ in four:
             self.forget(name)
-        return True
 
-    def _four_stores(self, block: nodes.Block, at: int) -> bool:
-        """Write four stores to neighbours as one, if that is what stands here."""
-        four = [item for item in block[at : at + LANES] if isinstance(item, nodes.Store)]
-        if len(four) < LANES or not self._are_neighbours(four):
-            return False
-        if any(self._may_see(item.value, four[0].base) for item in four[1:]):
-            return False
+    def _four_stores(self, four: list[nodes.Store]) -> None:
+        """Write four stores to neighbours as one."""
         space, element, place = self._address(four[0].base, four[0].indices)
         values = [self.held(wide(element), self.expression(item.value)) for item in four]
         self.out.line(f"st.{space}.v4.{stored(element)} [{place}], {{{', '.join(values)}}}")
-        return True
-
-    def _may_see(self, value: nodes.Expr, base: str) -> bool:
-        """Tell whether a value may be read from what a store to a view has just written."""
-        loads = {part.base for part in expressions(value) if isinstance(part, nodes.Load)} - self.own.keys()
-        return base in loads or (bool(loads) and not self.job.target.apart)
-
-    def _are_neighbours(self, found: Sequence[nodes.Expr | nodes.Store]) -> bool:
-        """Tell whether accesses are to the elements of the four work-items of one, side by side."""
-        bases, above = set(), set()
-        for number, item in enumerate(found):
-            if not isinstance(item, nodes.Load | nodes.Store) or item.base in self.own:
-                return False
-            if lane_of(item.indices[-1]) != number:
-                return False
-            bases.add(item.base)
-            above.add(item.indices[:-1])
-        if len(bases) > 1 or len(above) > 1 or any(isinstance(item, nodes.Load) for item in _below(above)):
-            return False
-        element = self.elements[bases.pop()].element  # type: ignore[union-attr]
-        return element.bits <= 32
 
     # --- statements ---
 
@@ -472,11 +433,15 @@ class Function(Lowering[str]):
         """Write statements."""
         at = 0
         while at < len(block):
-            if self.job.target.plain and (self._four_loads(block, at) or self._four_stores(block, at)):
-                at += LANES
-                continue
-            self.statement(block[at])
-            at += 1
+            loads = [] if self.fours is None else self.fours.loads(block, at)
+            stores = [] if self.fours is None else self.fours.stores(block, at)
+            if loads:
+                self._four_loads(loads)
+            elif stores:
+                self._four_stores(stores)
+            else:
+                self.statement(block[at])
+            at += LANES if loads or stores else 1
 
     def statement(self, stmt: nodes.Stmt) -> None:
         """Write one statement, after its place where that is asked for."""

@@ -30,6 +30,21 @@ class OpenClEmitter:
         return "opencl-c"
 
     @property
+    def takes_promises(self) -> bool:
+        """True: plain views are accessed four elements at a time."""
+        return True
+
+    @property
+    def unrolls(self) -> bool:
+        """False: devices' compilers write loops out themselves."""
+        return False
+
+    @property
+    def subgroup_width(self) -> int:
+        """Sub-groups are emulated."""
+        return 0
+
+    @property
     def intrinsics(self) -> str:
         """The module that implements the standard set."""
         return "atoll_plugins.opencl.intrinsics"

@@ -6,15 +6,18 @@ OpenCL 1.2 atomics are relaxed: an order is made by fences around them.
 
 from __future__ import annotations
 
-from atoll.ir import F32, F64, Scalar, View, nodes, ops
+from atoll.ir import F32, F64, I32, Scalar, View, nodes, ops
 from atoll.ir.module import SharedArray
 from atoll.ir.nodes import NARROW_FLOATS
 from atoll.ir.ops import AtomicOp, Math, Order
 from atoll.ir.walk import all_expressions, statements
+from atoll.ir.widen import LANES
 from atoll_plugins.formats.cdialect import Dialect
 from atoll_plugins.formats.cgpu import GpuPrinter
 from atoll_plugins.formats.chelpers import helper_name
+from atoll_plugins.formats.ctext import bare
 from atoll_plugins.formats.emission import Job
+from atoll_plugins.formats.fours import fours_of
 
 _MATHS = {
     op: f"{name}({{a}})"
@@ -103,6 +106,9 @@ class OpenClPrinter(GpuPrinter):
 
     def __init__(self, job: Job) -> None:
         super().__init__(OPENCL_C, job)
+        self._fours = fours_of(job)
+        views = ((view.name, view.type) for view in job.kernel.views)
+        self._elements = {name: kind.element for name, kind in views if isinstance(kind, View)}
 
     def head(self) -> list[str]:
         """Say what the text is, and forbid contraction."""
@@ -116,8 +122,9 @@ class OpenClPrinter(GpuPrinter):
         return [*head, *(_guarded_helper(op, scalar) for op, scalar in sorted(used, key=str))]
 
     def buffer(self, element: str, name: str, *, constant: bool) -> str:
-        """Return a pointer into global memory."""
-        return f"__global {super().buffer(element, name, constant=constant)}"
+        """Return a pointer into global memory, which no other reaches where that was promised."""
+        text = f"__global {super().buffer(element, name, constant=constant)}"
+        return text.replace("*", "*restrict ") if self.job.target.apart else text
 
     def function(self, parameters: str) -> list[str]:
         """Name the kernel, with the size of its group where that is fixed."""
@@ -133,6 +140,61 @@ class OpenClPrinter(GpuPrinter):
     def global_id(self, axis: int) -> str:
         """Ask for an id."""
         return f"get_global_id({axis})"
+
+    # --- plain views ---
+
+    def element(self, base: str, indices: tuple[nodes.Expr, ...]) -> str:
+        """Return an element; of a plain view, indices and rows fit 32 bits and the last step is 1."""
+        if not self.job.target.plain or base not in self._ranks:
+            return super().element(base, indices)
+        return f"b_{base}[{self._plain(base, indices)}]"
+
+    def _plain(self, base: str, indices: tuple[nodes.Expr, ...]) -> str:
+        terms = [self.field(f"{base}.offset")]
+        for axis, index in enumerate(indices[:-1]):
+            terms.append(f"{self._inside(index)} * (int){self.field(f'{base}.stride.{axis}')}")
+        return " + ".join([*terms, self._inside(indices[-1])])
+
+    def _inside(self, index: nodes.Expr) -> str:
+        """Return an index as 64 bits whose upper half is the sign alone, so that a product takes halves."""
+        if isinstance(index, nodes.Const):
+            return f"{int(index.value)}"
+        if isinstance(index, nodes.Cast) and index.op is ops.Cast.SEXT and index.operand.type == I32:
+            return f"(long){self.expression(index.operand)}"
+        return f"(long)(int){self.expression(index)}"
+
+    def block(self, block: nodes.Block) -> None:
+        """Print statements; four neighbours are one access."""
+        self.depth += 1
+        at = 0
+        while at < len(block):
+            loads = [] if self._fours is None else self._fours.loads(block, at)
+            stores = [] if self._fours is None else self._fours.stores(block, at)
+            if loads:
+                self._four_loads(loads)
+            elif stores:
+                self._four_stores(stores)
+            else:
+                self.statement(block[at])
+            at += LANES if loads or stores else 1
+        self.depth -= 1
+
+    def _four(self, base: str, indices: tuple[nodes.Expr, ...], kept: str) -> tuple[str, str]:
+        """Return the vector's type, and the place of four neighbours as an lvalue of it."""
+        kind = f"{self.dialect.element(self._elements[base])}{LANES}"
+        return kind, f"*(__global {kept}{kind} *)(b_{base} + {self._plain(base, indices)})"
+
+    def _four_loads(self, four: list[tuple[str, nodes.Load]]) -> None:
+        first, row = four[0][1], self.fresh("row")
+        kind, place = self._four(first.base, first.indices, "const ")
+        self.line(f"const {kind} {row} = {place};")
+        for (name, _), part in zip(four, "xyzw", strict=True):
+            self.line(f"{self.local(name)} = {row}.{part};")
+
+    def _four_stores(self, four: list[nodes.Store]) -> None:
+        kind, place = self._four(four[0].base, four[0].indices, "")
+        values = ", ".join(bare(self.expression(item.value)) for item in four)
+        self.line(f"{place} = ({kind})({values});")
 
     # --- what the C printer asks ---
 

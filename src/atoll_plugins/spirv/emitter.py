@@ -35,6 +35,21 @@ class SpirvEmitter:
         return "spirv"
 
     @property
+    def takes_promises(self) -> bool:
+        """True: plain views are accessed four elements at a time."""
+        return True
+
+    @property
+    def unrolls(self) -> bool:
+        """False: drivers write loops out themselves."""
+        return False
+
+    @property
+    def subgroup_width(self) -> int:
+        """Devices differ."""
+        return 0
+
+    @property
     def intrinsics(self) -> str:
         """The module that implements the standard set."""
         return "atoll_plugins.spirv.intrinsics"

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from atoll.ir import BOOL, F64, I32, I64, U32, U64, Kind, Scalar, nodes, ops
+from atoll.ir import BOOL, F64, I32, U32, U64, Kind, Scalar, nodes, ops
 from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import all_expressions, expressions
+from atoll.ir.widen import LANES
 from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import Job
+from atoll_plugins.formats.fours import fours_of
 from atoll_plugins.formats.lowering import Lowering, info_path, wide
 from atoll_plugins.formats.places import Places
 from atoll_plugins.formats.powers import with_special_cases
 from atoll_plugins.formats.rounding import rint_of_size
-from atoll_plugins.spirv import resources
+from atoll_plugins.spirv import access, resources
 from atoll_plugins.spirv.assembler import Assembler, literal_words
 from atoll_plugins.spirv.inline import instructions
 from atoll_plugins.spirv.opcodes import (
@@ -121,7 +123,10 @@ class Function(Lowering[int]):
         self.places = Places(wanted=job.target.lines)
         self.out = assembler
         self.types = resources.Types(assembler)
-        self.arrays = resources.buffers(job, self.types) | resources.shared(job, self.types)
+        self.fours = fours_of(job)
+        by_four = set[str]() if self.fours is None else self.fours.bases(job.kernel.body)
+        buffers, self.fours_at = resources.buffers(job, self.types, by_four)
+        self.arrays = buffers | resources.shared(job, self.types)
         self.block_variable = resources.block(job, self.types)
         self.scalars = {local.name: local.type for local in job.kernel.locals}
         self.locals: dict[str, int] = {}
@@ -331,10 +336,7 @@ class Function(Lowering[int]):
         if array.storage in (StorageClass.Workgroup, StorageClass.Function):
             index = self.expression(indices[0])
             return array, self.out.value(Op.AccessChain, pointer, array.variable, index)
-        index = self.field(f"{base}.offset")
-        for axis, expr in enumerate(indices):
-            step = self.core(Core.MUL, I64, self.expression(expr), self.field(f"{base}.stride.{axis}"))
-            index = self.core(Core.ADD, I64, index, step)
+        index, _ = access.element(self, array, base, indices)
         zero = self.types.word(0)
         return array, self.out.value(Op.AccessChain, pointer, array.variable, zero, index)
 
@@ -367,7 +369,18 @@ class Function(Lowering[int]):
 
     def statements(self, block: nodes.Block) -> bool:
         """Write statements; tell whether they end in a jump."""
-        return any(self.statement(stmt) for stmt in block)
+        at = 0
+        while at < len(block):
+            loads = [] if self.fours is None else self.fours.loads(block, at)
+            stores = [] if self.fours is None else self.fours.stores(block, at)
+            if loads:
+                access.four_loads(self, loads)
+            elif stores:
+                access.four_stores(self, stores)
+            elif self.statement(block[at]):
+                return True
+            at += LANES if loads or stores else 1
+        return False
 
     def statement(self, stmt: nodes.Stmt) -> bool:
         """Write one statement, after its place where that is asked for; tell whether the way ends here."""

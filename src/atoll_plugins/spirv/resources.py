@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from atoll.ir import BOOL, F64, SCALARS, Scalar, View, nodes, ops
 from atoll.ir.walk import statements
+from atoll.ir.widen import LANES
 from atoll_plugins.formats.emission import Job
 from atoll_plugins.formats.lowering import wide
 from atoll_plugins.spirv.assembler import Assembler
@@ -97,25 +98,41 @@ def swapped(job: Job) -> frozenset[str]:
     )
 
 
-def buffers(job: Job, types: Types) -> dict[str, Array]:
-    """Declare one storage buffer a view, in order: set 0, binding k."""
+def buffers(job: Job, types: Types, fours: set[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Declare one storage buffer a view, in order: set 0, binding k.
+
+    Args:
+        job: The kernel.
+        types: Makes the types.
+        fours: The views that are accessed four elements at a time too: each is declared once more on its
+            binding, as an array of vectors.
+
+    Returns:
+        The views, and those of `fours` by their vectors.
+    """
     ordered = job.waits or any(
         isinstance(stmt, nodes.Atomic | nodes.Fence) for stmt in statements(job.kernel.body)
     )
     words, views = swapped(job), job.kernel.views
     aliases = len(views) > 1 and any(access != "read" for access in job.layout.access)
-    found = {}
+    aliases &= not job.target.apart
+    found: tuple[dict[str, Array], dict[str, Array]] = {}, {}
     for binding, (view, access) in enumerate(zip(views, job.layout.access, strict=True)):
         assert isinstance(view.type, View)
         element, as_words = view.type.element, view.name in words
         held = types.memory(element, as_words=as_words)
-        variable = _buffer(types.assembler, held, element.nbytes, access, binding)
-        if access != "read" and ordered:
-            types.assembler.decorate(variable, Decoration.Coherent)
-        if aliases:
-            types.assembler.decorate(variable, Decoration.Aliased)
-        types.assembler.name(variable, view.name)
-        found[view.name] = Array(variable, StorageClass.StorageBuffer, element, held, element.bits, as_words)
+        for lanes, known in zip((1, LANES), found, strict=True):
+            if lanes > 1 and view.name not in fours:
+                continue
+            kind = held if lanes == 1 else types.assembler.type(Op.TypeVector, held, lanes)
+            variable = _buffer(types.assembler, kind, element.nbytes * lanes, access, binding)
+            if access != "read" and ordered:
+                types.assembler.decorate(variable, Decoration.Coherent)
+            if aliases or view.name in fours:
+                types.assembler.decorate(variable, Decoration.Aliased)
+            types.assembler.name(variable, view.name if lanes == 1 else f"{view.name} by {lanes}")
+            storage = StorageClass.StorageBuffer
+            known[view.name] = Array(variable, storage, element, kind, element.bits, as_words)
     return found
 
 
