@@ -174,6 +174,68 @@ def test_a_kernel_that_shares_too_much_is_refused_with_both_sizes(backend: str) 
     assert shares.instance(N=512).over(64, device=device)(np.zeros(64, np.float32)).device == device.name
 
 
+SHARING = """
+import atoll
+from atoll import f32, kernel, view
+
+@kernel(block=64)
+def shares(x: view[f32]):
+    tile = atoll.shared(f32, {count})
+    tile[atoll.local_id(0)] = x[atoll.global_id(0)]
+    atoll.barrier()
+    x[atoll.global_id(0)] = tile[63 - atoll.local_id(0)]
+"""
+SHARING_MAIN = r"""
+#include <stdio.h>
+#include "atoll_launch.h"
+int shares(uint32_t, float *, uint64_t);
+int main(void) {
+  float x[64] = {1};
+  if (shares(64, x, 64)) puts(atoll_last_error());
+  else printf("%g %g on %s\n", x[0], x[63], atoll_device_name());
+  return 0;
+}
+"""
+
+
+def shared_in_c(folder: Path, count: int, edit: tuple[str, str] = ("", "")) -> str:
+    """Return what a C program says whose kernel for the processor shares so many floats."""
+    from atoll.kernels.files import kernels_of, load
+    from atoll.plugin import registry
+    from atoll_plugins.python.compile import codes
+    from atoll_plugins.python.csource import source
+    from atoll_plugins.python.values import Described
+
+    (folder / "sharing.py").write_text(SHARING.format(count=count))
+    (kernel,) = kernels_of(load("sharing.py", str(folder)), "sharing.py")
+    made = codes(kernel, registry().emitters["cpu"], None)
+    (folder / "shares.c").write_text(source(Described.of(kernel, "sharing.py"), made, "cpu"))
+    (folder / "main.c").write_text(SHARING_MAIN)
+    launcher = programs.launcher_object(driver("cpu"), folder, edit=edit)
+    inputs = [folder / "main.c", folder / "shares.c", core_source(), launcher]
+    command = ["gcc", "-w", f"-I{include_folder()}", *map(str, inputs), "-o", str(folder / "shares")]
+    subprocess.run([*command, "-ldl", "-lpthread", "-lm"], check=True)
+    return programs.run(folder / "shares", env={**os.environ}).rstrip("\n")
+
+
+def test_a_c_program_for_the_processor_is_told_what_its_stack_has_no_room_for(tmp_path: Path) -> None:
+    device = opened("cpu")
+    most = device.info.limits["shared_bytes"]
+    said = shared_in_c(tmp_path, most // 4 + 1)
+    entry = "atoll_v1_kernel_4c624493_shares"
+    head, tail = f"{device.name} refuses the code of `{entry}`: it takes ", " bytes of shared memory, "
+    assert said.startswith(head)
+    assert said.endswith(f"{tail}the device has {most}")
+    assert int(said.removeprefix(head).split()[0]) in range(most + 4, most + 1024)  # what the group keeps too
+    assert shared_in_c(tmp_path, most // 4 - 256) == f"0 1 on {device.name}"
+
+
+def test_a_launcher_that_forgets_the_stack_is_seen(tmp_path: Path) -> None:
+    most = opened("cpu").info.limits["shared_bytes"]
+    with pytest.raises(AssertionError):  # it ran over its stack
+        shared_in_c(tmp_path, 4 * most, ("taken > room", "0 && taken > room"))
+
+
 def test_a_launcher_that_counts_no_groups_is_seen(tmp_path: Path) -> None:
     """Plant a fault: the limit is not compared. Vulkan says nothing; what runs is undefined."""
     opened()

@@ -1,4 +1,5 @@
 /* The processor's launcher: a kernel compiled into this library, its work-groups shared among threads. */
+#include <sys/resource.h>
 
 typedef struct cpu_share {
   atoll_cpu_kernel *kernel;
@@ -32,6 +33,26 @@ static void *cpu_work(void *pointer) {
   share->kernel(share->buffers, share->block, share->launch->groups, share->launch->group, share->first,
                 share->last);
   return NULL;
+}
+
+/* Half of a thread's stack, so that what the thread is doing has room; `stack_room` in driver.py says the same. */
+static uint64_t cpu_group_room(void) {
+  struct rlimit stack;
+  uint64_t bytes = 2u << 20;
+  if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY) bytes = stack.rlim_cur;
+  return (bytes < (8u << 20) ? bytes : 8u << 20) / 2;
+}
+
+static int cpu_check(const atoll_launch *launch, const atoll_device_facts *facts, atoll_text *reason) {
+  const atoll_code *code = launch->codes;
+  uint64_t taken = 0, room = cpu_group_room();
+  if (launch->code_count == 0 || (code->bytes != sizeof(atoll_cpu_kernel *) && code->bytes != sizeof(atoll_cpu_code)))
+    return atoll_say(reason, "%s has no code for the processor", launch->entry);
+  if (code->bytes == sizeof(atoll_cpu_code)) taken = ((const atoll_cpu_code *)code->data)->group_bytes;
+  if (taken > room)
+    return atoll_say(reason, "%s refuses the code of `%s`: it takes %llu bytes of shared memory, the device has %llu",
+                     facts->name, launch->entry, (unsigned long long)taken, (unsigned long long)room);
+  return 0;
 }
 
 static uint64_t cpu_threads(uint64_t groups) {
@@ -77,16 +98,14 @@ static int cpu_launch(const atoll_launch *launch, atoll_text *device, atoll_text
   void **buffers;
   unsigned char *block;
   int failed;
-  if (atoll_check(launch, reason)) return 1;
-  if (launch->code_count == 0 || launch->codes[0].bytes != sizeof(atoll_cpu_kernel *))
-    return atoll_say(reason, "%s has no code for the processor", launch->entry);
+  if (atoll_check(launch, reason) || cpu_probe(&facts, reason) || cpu_check(launch, &facts, reason)) return 1;
   buffers = calloc(launch->arg_count + 1, sizeof *buffers);
   block = aligned_alloc(16, (atoll_pack(launch, NULL) + 16) / 16 * 16);
   failed = buffers == NULL || block == NULL ? atoll_say(reason, "out of host memory")
                                             : cpu_bind(launch, buffers, block, reason);
   free(buffers);
   free(block);
-  if (!failed && !cpu_probe(&facts, reason)) (void)atoll_say(device, "%s", facts.name);
+  if (!failed) (void)atoll_say(device, "%s", facts.name);
   return failed;
 }
 

@@ -52,8 +52,9 @@ def source(kernel: Described, emitted: Sequence[Emitted], driver: str) -> str:
 
 
 def _processor_code(emitted: Emitted) -> tuple[str, list[str]]:
-    pointer = f"static atoll_cpu_kernel *const atoll_code_ = {emitted.entry};"
-    return emitted.code.decode(), [pointer, '{&atoll_code_, sizeof atoll_code_, "", "", ""}']
+    shared = emitted.layout.shared_bytes
+    held = f"static const atoll_cpu_code atoll_code_ = {{{emitted.entry}, {shared}u}};"
+    return emitted.code.decode(), [held, '{&atoll_code_, sizeof atoll_code_, "", "", ""}']
 
 
 def _embedded(kernel: Described, emitted: Sequence[Emitted]) -> tuple[str, list[str]]:

@@ -36,8 +36,8 @@ typedef struct atoll_arg {
 
 /* Code for one launch. Several codes of one kernel (one per architecture) stand in one array; the
  * launcher takes the best that the device runs. A text that says nothing is "" or NULL. Code that is text
- * ends in a zero byte that `bytes` does not count. For the processor `data` is the
- * address of a variable that holds a pointer to an `atoll_cpu_kernel`, and `bytes` its size. */
+ * ends in a zero byte that `bytes` does not count. For the processor `data` is the address of an
+ * `atoll_cpu_code`, or of a variable that holds a pointer to an `atoll_cpu_kernel`, and `bytes` its size. */
 typedef struct atoll_code {
   const void *data;
   uint64_t bytes;
@@ -49,6 +49,12 @@ typedef struct atoll_code {
 /* A kernel compiled for the processor: runs the work-groups first <= g < last, dimension 0 fastest. */
 typedef void atoll_cpu_kernel(void *const *buffers, const void *block, const uint32_t groups[3],
                               const uint32_t group[3], uint64_t first, uint64_t last);
+
+/* The same with what the launcher has to know of it. */
+typedef struct atoll_cpu_code {
+  atoll_cpu_kernel *kernel;
+  uint64_t group_bytes; /* of the stack of the thread that runs it: the memory that a work-group shares */
+} atoll_cpu_code;
 
 typedef struct atoll_launch {
   uint32_t abi;        /* ATOLL_LAUNCH_ABI */
