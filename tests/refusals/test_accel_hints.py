@@ -31,6 +31,15 @@ def test_an_unknown_word_lists_the_known_ones() -> None:
     assert caught.value.diagnostics[0].notes == ("known words: floor, ptx",)
 
 
+def test_a_target_of_a_kernel_is_told_from_an_entry() -> None:
+    with pytest.raises(AccelError) as caught:
+        AccelSet.parse("vulkan1.2, cuda:sm_90")
+    (found,) = caught.value.diagnostics
+    assert found.message == "`:` stands where archs are written `+{arch,arch}`"
+    assert found.span is not None
+    assert found.span.column == 16
+
+
 def test_a_repeated_backend_names_the_first_place() -> None:
     with pytest.raises(AccelError) as caught:
         AccelSet.parse("hip, cuda, hip")

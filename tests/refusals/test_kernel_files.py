@@ -59,18 +59,23 @@ def test_two_kernels_of_one_name_in_one_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "last"),
+    ("text", "last", "line"),
     [
-        ("import nothing_of_this_name\n", "ModuleNotFoundError: No module named 'nothing_of_this_name'"),
-        ("x = 1 / 0\n", "ZeroDivisionError: division by zero"),
-        ("def broken(:\n", "SyntaxError: invalid syntax"),
-        ("raise SystemExit(3)\n", "SystemExit: 3"),
+        ("import nothing_of_this_name\n", "ModuleNotFoundError: No module named 'nothing_of_this_name'", 1),
+        ("y = 0\nx = 1 / y\n", "ZeroDivisionError: division by zero", 2),
+        ("\n\ndef broken(:\n", "SyntaxError: invalid syntax", 3),
+        ("def f():\n    raise SystemExit(3)\nf()\n", "SystemExit: 3", 2),
     ],
 )
-def test_an_import_that_fails_shows_the_end_of_its_traceback(tmp_path: Path, text: str, last: str) -> None:
+def test_an_import_that_fails_shows_its_line_and_the_end_of_its_traceback(
+    tmp_path: Path, text: str, last: str, line: int
+) -> None:
     found = refused(project(tmp_path, {"a.py": text}), "ATL0742")
     assert found.message == "`a.py` could not be imported"
     assert found.notes[-1] == last
+    assert found.span is not None
+    assert (found.span.file, found.span.line) == ("a.py", line)
+    assert (found.hint == files.IMPORTS) == ("import " in text)
     assert not any("importlib" in note or "kernels/files.py" in note for note in found.notes)
 
 

@@ -20,6 +20,14 @@ def test_an_undefined_name_is_refused() -> None:
     assert refused("x[0] = math.nope", "ATL0711", "math.nope").message == "`math.nope` is not defined"
 
 
+def test_the_nearest_name_is_the_hint() -> None:
+    assert refused("x[0] = atoll.sqrtt(x[0])", "ATL0711", "atoll.sqrtt").hint == "did you mean `atoll.sqrt`?"
+    assert refused("xx = x[0]\nx[0] = plainn(xx)", "ATL0711", "plainn", plain=plain).hint == (
+        "did you mean `plain`?"
+    )
+    assert refused("x[0] = nothing_like_it", "ATL0711", "nothing_like_it").hint is None
+
+
 def test_a_captured_array_is_refused() -> None:
     found = refused("x[0] = T[0]", "ATL0721", "T", T=np.zeros(3))
     assert found.message == "`T` is a captured array"

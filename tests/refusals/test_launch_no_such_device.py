@@ -20,6 +20,13 @@ def test_what_exists_is_listed_and_the_near_name_is_the_hint() -> None:
     )
 
 
+def test_the_processor_is_never_the_hint() -> None:
+    with pytest.raises(DeviceError) as caught:
+        choose(WITHOUT, ATOLL_DEVICE="gpu")
+    hint = caught.value.diagnostics[0].hint
+    assert hint == "name a driver, a driver with an index, or a part of a device's name"
+
+
 def test_no_driver_at_all_is_said() -> None:
     with pytest.raises(DeviceError, match="no driver is installed"):
         choose(())

@@ -116,6 +116,14 @@ def test_a_target_that_there_is_not(tmp_path: Path) -> None:
     )
 
 
+def test_a_file_is_no_target(tmp_path: Path) -> None:
+    check(
+        "ATL0554_a_file",
+        tmp_path,
+        lambda root: reopened(write(root, {**PROGRAM, "try.py": ""})).build(targets=("try.py",)),
+    )
+
+
 def test_a_profile_that_there_is_not(tmp_path: Path) -> None:
     check("ATL0561_no_profile", tmp_path, building(PROGRAM, profile="fast"))
 

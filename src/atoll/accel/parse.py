@@ -373,6 +373,14 @@ class _Scanner:
         if next_at > end and self.text[next_at] in "+{":
             self.stray_space(end)
         self.at = next_at
+        if self.peek() == ":":
+            self.refuse(
+                "ATL0101",
+                "`:` stands where archs are written `+{arch,arch}`",
+                next_at,
+                next_at + 1,
+                ("`PLATFORM:ARCH` names one target of `atoll kernel`, or one device",),
+            )
         self.unexpected("`,` or the end")
 
     def missing_comma(self, what: str, end: int, next_at: int) -> NoReturn:

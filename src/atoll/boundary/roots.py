@@ -130,14 +130,16 @@ def scan_declared(path: Path, *, marker: str = MARKER, shown: Path | None = None
     return tuple(entries)
 
 
-def missing_root(shown: str, span: Span | None = None, notes: tuple[str, ...] = ()) -> Diagnostic:
-    """Return the refusal of a root that is not there."""
+def missing_root(
+    shown: str, span: Span | None = None, notes: tuple[str, ...] = (), near: str | None = None
+) -> Diagnostic:
+    """Return the refusal of a root that is not there; `near` is one that would be."""
     return Diagnostic(
         code="ATL0314",
         message=f"the root `{shown}` does not exist",
         span=span,
         notes=notes,
-        hint="make the folder or the file, or leave the root out",
+        hint=f"write `{near}`" if near else "make the folder or the file, or leave the root out",
     )
 
 

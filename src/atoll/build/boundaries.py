@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from atoll._util.near import nearest
 from atoll._util.values import dataclass, replace
 from atoll.build.request import BuildRequest
 from atoll.diagnostics import Diagnostic
@@ -142,7 +143,10 @@ def missing_roots(
         f"roots of the boundary `{scanned.name}`: {', '.join(scanned.folders)}",
         f"generated entries join: {', '.join(sorted(filled)) or 'none'}",
     )
-    return tuple(missing_root(scanned.folders[root], scanned.table.span, notes) for root in strange)
+    return tuple(
+        missing_root(scanned.folders[root], scanned.table.span, notes, nearest(root, filled))
+        for root in strange
+    )
 
 
 def root_name(folder: str) -> str:

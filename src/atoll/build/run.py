@@ -86,26 +86,29 @@ def carry_out(
     """
     from atoll.graph import execute
 
-    graph = replace(plan.graph, defaults=_wanted(plan, targets)) if targets else plan.graph
+    graph = replace(plan.graph, defaults=_wanted(root, plan, targets)) if targets else plan.graph
     return execute(graph, root=root, folder=plan.folder, jobs=jobs, on_event=on_event)
 
 
-def _wanted(plan: BuildPlan, targets: tuple[str, ...]) -> tuple[str, ...]:
+def _wanted(root: Path, plan: BuildPlan, targets: tuple[str, ...]) -> tuple[str, ...]:
     known = {output.target: output for output in plan.outputs}
     unknown = [name for name in targets if name not in known]
     if unknown:
-        raise BuildError(*(no_target(name, known) for name in unknown))
+        raise BuildError(*(no_target(name, known, file=(root / name).is_file()) for name in unknown))
     files = [path for name in targets for path in known[name].files]
     checks = [path for action in plan.graph.actions if action.role is Role.CHECK for path in action.outputs]
     return (*files, *checks)
 
 
-def no_target(name: str, known: Iterable[str]) -> Diagnostic:
-    """Return the refusal of a name that is no target."""
+def no_target(name: str, known: Iterable[str], *, file: bool = False) -> Diagnostic:
+    """Return the refusal of a name that is no target; `file` where a file is called so."""
     near = nearest(name, known)
+    hint = f"write `{near}`" if near else "name one of them"
+    if file:
+        hint = f"write `-- {name}`: what stands after `--` is given to the target"
     return Diagnostic(
         code="ATL0554",
         message=f"there is no target `{name}`",
         notes=(f"targets: {', '.join(sorted(known)) or 'none'}",),
-        hint=f"write `{near}`" if near else "name one of them",
+        hint=hint,
     )

@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from atoll._util.near import nearest
 from atoll.cli import COMMANDS
 
 
@@ -20,6 +21,16 @@ class _LazyGroup(click.Group):
         command = importlib.import_module(f"atoll.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest command of one that is not there: click knows only those that are imported."""
+        word = args[0]
+        if word not in COMMANDS and not word.startswith("-") and not ctx.resilient_parsing:
+            near = nearest(word, COMMANDS)
+            ctx.fail(f"No such command {word!r}." + (f" Did you mean {near!r}?" if near else ""))
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

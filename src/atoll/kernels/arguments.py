@@ -140,6 +140,11 @@ def _fault(message: str, *notes: str, hint: str | None = None) -> Diagnostic:
     return Diagnostic(code="ATL0760", message=message, notes=notes, hint=hint)
 
 
+def _numpy_name(element: Scalar) -> str:
+    """Return what NumPy calls a type: ``float32`` for `f32`."""
+    return {"f": "float", "i": "int", "u": "uint"}[element.name[0]] + element.name[1:]
+
+
 def _refuse(param: Parameter, given: str, hint: str | None = None) -> LaunchError:
     return LaunchError(
         _fault(
@@ -188,12 +193,14 @@ def _array(param: Parameter, view: View, value: Any, written: bool, device: Any)
         )
     if scalar != view.element or array.ndim != view.rank:
         given = f"an array of {array.ndim} dimensions of {scalar if scalar == BF16 else array.dtype}"
-        hint = f"pass `{param.name}.astype(…)`, which copies" if array.ndim == view.rank else None
+        hint = None
         if view.element == BF16:
             hint = (
                 "NumPy has no bf16 of its own: pass an array of `ml_dtypes.bfloat16`, a tensor of another "
                 "library, or an array of Atoll's"
             )
+        elif array.ndim == view.rank:
+            hint = f'pass `{param.name}.astype("{_numpy_name(view.element)}")`, which copies'
         raise _refuse(param, given, hint)
     if written and not array.flags.writeable:
         raise _refuse(param, "an array that may not be written, which the kernel does")

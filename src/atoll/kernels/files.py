@@ -18,6 +18,8 @@ from atoll.kernels.generics import GenericKernel
 
 #: The most lines of a traceback that a refusal shows.
 TAIL = 12
+#: What helps where a module is missing.
+IMPORTS = "a kernel file imports `atoll`, the standard library and modules of the project"
 
 
 def load(path: str, root: str) -> ModuleType:
@@ -54,7 +56,7 @@ def load(path: str, root: str) -> ModuleType:
     except AtollError:
         raise
     except (Exception, SystemExit) as error:
-        raise CompileError(_failed(path, error)) from error
+        raise CompileError(_failed(path, str(place), error)) from error
     return module
 
 
@@ -69,15 +71,25 @@ def _own(error: BaseException) -> TracebackType | None:
     return trace
 
 
-def _failed(path: str, error: BaseException) -> Diagnostic:
+def _failed(path: str, place: str, error: BaseException) -> Diagnostic:
     lines = "".join(traceback.format_exception(type(error), error, _own(error))).rstrip().split("\n")[-TAIL:]
     return Diagnostic(
         code="ATL0742",
         message=f"`{path}` could not be imported",
-        span=Span(file=path),
+        span=Span(file=path, line=_failing_line(place, error)),
         notes=tuple(lines),
-        hint="a kernel file imports `atoll`, the standard library and modules of the project",
+        hint=IMPORTS if isinstance(error, ImportError) else None,
     )
+
+
+def _failing_line(place: str, error: BaseException) -> int:
+    """Return the line of the file that failed: what does not parse, else the innermost that ran; or 1."""
+    if isinstance(error, SyntaxError) and error.filename == place:
+        return error.lineno or 1
+    lines = [
+        line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == place
+    ]
+    return lines[-1] if lines else 1
 
 
 def kernels_of(module: ModuleType, path: str, name: str = "") -> list[KernelFunction]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from atoll._util.near import nearest
 from atoll.diagnostics import Diagnostic
 from atoll.errors import UsageError
 from atoll.ir import Module
@@ -107,11 +108,13 @@ def target_named(text: str) -> tuple[Emitter, Target]:
     platform, _, arch = text.partition(":")
     emitters = registry().emitters
     if platform not in emitters:
+        near = nearest(platform.partition("+")[0], emitters)
         raise UsageError(
             Diagnostic(
                 code="ATL0763",
                 message=f"no emitter for the platform `{platform}`",
                 notes=(f"emitters: {', '.join(emitters)}",),
+                hint=f"write `{near}`, or `{near}:ARCH`" if near else None,
             )
         )
     emitter = emitters[platform]

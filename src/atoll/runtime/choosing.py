@@ -92,7 +92,9 @@ class Chooser:
         return tuple(lines)
 
     def _missing(self, name: str, source: str) -> Diagnostic:
-        near = nearest(name.partition(":")[0], self._order) if name else None
+        # Never the processor: what is one letter from it (`gpu`) means the opposite.
+        devices = [driver for driver in self._order if driver != PROCESSOR]
+        near = nearest(name.partition(":")[0], devices) if name else None
         if not name:
             message = "no device can be opened"
         else:

@@ -84,6 +84,8 @@ def test_show_gives_one_object_to_a_machine(file: Path) -> None:
     ("arguments", "said"),
     [
         (("--target", "nowhere"), "no emitter for the platform `nowhere`"),
+        (("--target", "vulcan"), "help: write `vulkan`, or `vulkan:ARCH`"),
+        (("--target", "cuda+{sm_90}"), "help: write `cuda`, or `cuda:ARCH`"),
         (("--target", "cpu", "--stage", "spirv"), "the target `cpu` has no stage `spirv`"),
         (("--stage", "ptx"), "the stage `ptx` belongs to a target"),
     ],

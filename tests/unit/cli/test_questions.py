@@ -33,6 +33,13 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
+def test_a_command_that_is_not_there_is_told_the_nearest(run: Run) -> None:
+    assert run("bild") == (2, "", run("bild")[2])
+    assert "No such command 'bild'. Did you mean 'build'?" in run("bild")[2]
+    assert "No such command 'nothing'.\n" in run("nothing")[2]
+    assert "No such option '--bild'" in run("--bild")[2].replace(": --bild", " '--bild'")
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("ATOLL_STORE", str(tmp_path / "store"))

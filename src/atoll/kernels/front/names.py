@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Callable, Iterable
 
+from atoll._util.near import nearest
 from atoll.ir import BOOL, I64, ops
 from atoll.ir import nodes as n
 from atoll.kernels.definition import DeviceFunction
@@ -68,7 +70,9 @@ def _name(state: State, node: ast.Name) -> Value:
     if name in state.frame.assigned:
         first = state.span(state.frame.assigned[name])
         raise _unbound(state, node, first.line, first.column)
-    return _global(state, node, resolve(state.frame.function.function, name), (name,))
+    function = state.frame.function.function
+    found = resolve(function, name)
+    return _global(state, node, found, (name,), lambda: (*function.__globals__, *state.frame.names))
 
 
 def _unbound(state: State, node: ast.Name, line: int, column: int) -> Exception:
@@ -81,10 +85,18 @@ def _unbound(state: State, node: ast.Name, line: int, column: int) -> Exception:
     )
 
 
-def _global(state: State, node: ast.AST, found: object, path: tuple[str, ...]) -> Value:
-    """Return what a captured object is to a kernel."""
+def _undefined(state: State, node: ast.AST, path: tuple[str, ...], known: Iterable[str]) -> Exception:
+    near = nearest(path[-1], (name for name in known if not name.startswith("_")))
+    hint = f"did you mean `{'.'.join((*path[:-1], near))}`?" if near else None
+    return state.error("ATL0711", f"`{'.'.join(path)}` is not defined", node, hint=hint)
+
+
+def _global(
+    state: State, node: ast.AST, found: object, path: tuple[str, ...], known: Callable[[], Iterable[str]]
+) -> Value:
+    """Return what a captured object is to a kernel; `known` is what else could have been meant."""
     if found is MISSING:
-        raise state.error("ATL0711", f"`{'.'.join(path)}` is not defined", node)
+        raise _undefined(state, node, path, known())
     if isinstance(found, bool | int | float | Typed) or _is_numpy_scalar(found):
         state.captures.record(state.frame.function.function, path, found)
         return captured(state, node, found)
@@ -144,7 +156,9 @@ def _attribute(state: State, node: ast.Attribute) -> Value:
         return TupleValue(tuple(n.const(I64, size, state.span(node)) for size in base.sizes))
     if isinstance(base, Opaque):
         found = getattr(base.object, node.attr, MISSING)
-        return _global(state, node, found, (*base.path, node.attr))
+        owner = base.object
+        path = (*base.path, node.attr)
+        return _global(state, node, found, path, lambda: getattr(owner, "__all__", None) or dir(owner))
     raise state.error("ATL0711", f"{described(base)} has no attribute `{node.attr}` in a kernel", node)
 
 
