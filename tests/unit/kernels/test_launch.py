@@ -310,9 +310,7 @@ def test_an_argument_that_does_not_fit_is_named_with_both_sides(name: str, wrong
     assert not device.calls
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [("f32", "float32"), ("u8", "uint8"), ("i64", "int64")]
-)
+@pytest.mark.parametrize(("kind", "name"), [("f32", "float32"), ("u8", "uint8"), ("i64", "int64")])
 def test_an_array_of_another_type_is_told_the_line_to_write(kind: str, name: str) -> None:
     found = refusal(body("x[0] = x[0]", f"x: view[{kind}]").over(1, device=FakeDevice()), np.zeros(4, "f8"))
     assert found.hint == f'pass `x.astype("{name}")`, which copies'
