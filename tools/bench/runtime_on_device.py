@@ -5,7 +5,7 @@
 Each driver runs in a process of its own, which writes a line a row as it goes: what dies or hangs costs its
 own rows, and every exception is the row's text. Times are host times over a queue of launches with one wait,
 medians; arrays are larger than the L2. `--size`, `--side` make it small for a machine without a GPU, and
-`--seconds` is for everything.
+`--seconds` is for everything. `--only launches` runs the rows of launches alone, a few seconds a driver.
 """
 # mypy: ignore-errors
 # ruff: noqa: E501
@@ -309,6 +309,14 @@ def torch_rows(rows: Rows, size: int) -> None:
             torch.use_deterministic_algorithms(False)
 
     rows.part("cumsum, deterministic", strict)
+    torch_launches(rows)
+
+
+def torch_launches(rows: Rows) -> None:
+    """Write torch's rows of launches."""
+    import torch
+
+    wait = torch.cuda.synchronize
     small = torch.zeros(1024, device="cuda")
     rows.row("add_ of 1024", lambda: small.add_(small), wait, most=500)
 
@@ -345,6 +353,14 @@ def cupy_rows(rows: Rows, size: int) -> None:
         "float32 x, float32 y", "float32 z", "z = x * y * 0.5f + x - y", "atoll_chain"
     )
     rows.row("chain of 4, ElementwiseKernel", lambda: chain(x, y, out), wait, 12 * size)
+    cupy_launches(rows)
+
+
+def cupy_launches(rows: Rows) -> None:
+    """Write CuPy's rows of launches."""
+    import cupy
+
+    wait, (x, y) = cupy.cuda.Device().synchronize, (cupy.zeros(1024, cupy.float32) for _ in range(2))
     text = 'extern "C" __global__ void add(const float *x, float *y) { int i = threadIdx.x; y[i] = x[i] + y[i]; }'
     small = cupy.RawKernel(text, "add")
     rows.row("a raw kernel's launch", lambda: small((16,), (64,), (x, y)), wait, most=500)
@@ -356,6 +372,11 @@ def cupy_rows(rows: Rows, size: int) -> None:
 def child(name: str, out: Path, asked: argparse.Namespace) -> int:
     """Write one process's rows."""
     rows = Rows(name, out / f"{name}.jsonl", time.monotonic() + asked.seconds)
+    if asked.only == "launches":
+        parts = {TORCH: torch_launches, "cupy": cupy_launches}
+        work = parts.get(name, lambda rows: launches(rows, name))
+        rows.part("launches", lambda: work(rows))
+        return 0
     if name == TORCH:
         rows.part("torch", lambda: torch_rows(rows, asked.size))
         rows.part("torch's products", lambda: torch_products(rows, asked.side))
@@ -445,6 +466,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seconds", type=float, default=150.0, help="for everything")
     parser.add_argument("--size", type=int, default=1 << 28, help="floats of an array")
     parser.add_argument("--side", type=int, default=8192, help="of a matrix")
+    parser.add_argument("--only", default="", choices=("", "launches"), help="run these rows alone")
     parser.add_argument("--child", default="")
     asked = parser.parse_args(argv)
     out = asked.out.resolve()
@@ -460,7 +482,7 @@ def main(argv: list[str]) -> int:
         weights = [SHARES.get(item, 30) for item in names[at:]]
         share = max((end - time.monotonic()) * weights[0] / sum(weights), 5.0)
         command = [sys.executable, __file__, str(out), "--child", name, "--seconds", f"{share * 0.85:.0f}"]
-        command += ["--size", str(asked.size), "--side", str(asked.side)]
+        command += ["--size", str(asked.size), "--side", str(asked.side), "--only", asked.only]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=share + 10, check=False)
             said, code = done.stderr, done.returncode
@@ -475,7 +497,7 @@ def main(argv: list[str]) -> int:
         path = out / f"{name}.jsonl"
         if path.is_file():
             rows += [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
-        page = f"{when}, {asked.size} floats, sides of {asked.side}\n\n{text_of(rows)}"
+        page = f"{when}{', launches alone' if asked.only else ''}, {asked.size} floats, sides of {asked.side}\n\n{text_of(rows)}"
         (out / "runtime.md").write_text("\n".join([page, *(f"```\n{item}\n```" for item in wrong)]))
     print((out / "runtime.md").read_text())
     return 0

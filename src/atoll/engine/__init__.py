@@ -96,7 +96,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a part of the room where it is used."""
+    """Import a part of the room where it is used; found here from then on."""
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+    found = globals()[name] = getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+    return found

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from atoll.engine import lowering, shapes, world
+from atoll.engine import lowering, plans, shapes, world
 from atoll.engine.expression import (
     INSIDE,
     Node,
@@ -66,6 +66,8 @@ class Fused:
         self.function = function
         self.__name__ = getattr(function, "__name__", "fused")
         self.__doc__ = function.__doc__
+        #: What a device keeps its launches under, without keeping what the function refers to.
+        self._name = object()
         self._traces: dict[tuple[str, ...], _Trace] = {}
         self._kernels: dict[tuple[_Trace, str], tuple[str, str, Any]] = {}
 
@@ -83,6 +85,11 @@ class Fused:
             LaunchError: Where an operand lies elsewhere or does not fit, the function cannot be traced, or
                 the closed world that is used has no kernel of it.
         """
+        plan = None
+        if operands and world.current() is None:
+            plan, made = plans.run(self._name, operands, out)
+            if made is not None:
+                return made
         arrays = [item for item in operands if isinstance(item, Array)]
         if not arrays:
             raise shapes.refused(self.__name__, "takes at least one array")
@@ -98,7 +105,7 @@ class Fused:
                 self.__name__, "has another result", f"{out!r}", f"{found.out}{list(result)}"
             )
         if out.size and 0 not in shape:
-            self._run(found, arrays, numbers, shape, out)
+            self._run(found, arrays, numbers, shape, out, plan)
         elif out.size:
             raise shapes.refused(
                 self.__name__, "has no value along an axis without elements", f"the shape: {shape}"
@@ -149,7 +156,13 @@ class Fused:
         return name, text, kernel
 
     def _run(
-        self, found: _Trace, arrays: list[Array], numbers: list[Any], shape: tuple[int, ...], out: Array
+        self,
+        found: _Trace,
+        arrays: list[Array],
+        numbers: list[Any],
+        shape: tuple[int, ...],
+        out: Array,
+        plan: object,
     ) -> None:
         if found.by_row:
             self._by_row(found, arrays, numbers, shape, out)
@@ -161,9 +174,12 @@ class Fused:
             for layout in () if used is None or used.closed else ("flat", "strided"):
                 self._kernel(found, layout)
             if flat is not None:
-                kernel = self._kernel(found, "flat")[2]
-                for part in shapes.parts(flat):
-                    kernel.over(part[-1].size, device=out.device, block=256)(*part[:-1], *numbers, part[-1])
+                kernel, parts = self._kernel(found, "flat")[2], shapes.parts(flat)
+                for part in parts:
+                    launch, given = kernel.over(part[-1].size, device=out.device, block=256), part[:-1]
+                    launch(*given, *numbers, part[-1])
+                if len(parts) == 1:
+                    plans.keep(plan, launch, (*parts[0][:-1], *numbers, parts[0][-1]), out)
                 return
         kernel = self._kernel(found, "strided")[2]
         whole = [*_fours(self.__name__, found, arrays, shape), *shapes.filled([out])]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from atoll.engine import shapes
+from atoll.engine import plans, shapes
 from atoll.engine.capabilities import capability, library
 from atoll.engine.kernels import pointwise, products
 from atoll.engine.kernels import rows as by_row
@@ -29,14 +29,21 @@ def _launch(kernel: Any, launches: list[list[Array]], *scalars: Any) -> None:
         kernel.over(over, device=arrays[-1].device, block=block)(*scalars, *arrays)
 
 
-def _pointwise(name: str, flat: Any, wide: Any, arrays: list[Array]) -> None:
-    """Launch the flat variant where all arrays lie alike in one row, else the one with four dimensions."""
+def _pointwise(name: str, flat: Any, wide: Any, arrays: list[Array], plan: object) -> None:
+    """Launch the flat variant where all arrays lie alike in one row, else the one with four dimensions.
+
+    One launch of the flat variant is kept under `plan` for arrays that lie as these do.
+    """
     found = shapes.merged(arrays)
     if found[0].ndim > 1 or any(item.strides != (1,) for item in found):
         _launch(wide, shapes.fours(name, arrays))
         return
-    for part in shapes.parts(found):
-        flat.over(part[-1].size, device=part[-1].device, block=256)(*part)
+    every = shapes.parts(found)
+    for part in every:
+        launch = flat.over(part[-1].size, device=part[-1].device, block=256)
+        launch(*part)
+    if len(every) == 1:
+        plans.keep(plan, launch, tuple(every[0]), arrays[-1])
 
 
 # --- elementwise, repeated, converted -------------------------------------------------------------
@@ -48,6 +55,9 @@ def cast(x: Array, element: str) -> Array:
     Floats round half to even; floats become integers toward zero, at most the type's range, NaN as 0;
     integers become narrower ones by their low bits.
     """
+    plan, found = plans.run(("cast", element), (x,))
+    if found is not None:
+        return found
     device = shapes.together("cast", x)
     if element not in CASTS or x.element not in CASTS:
         raise shapes.refused("cast", "does not convert between these types", x.element, element)
@@ -59,7 +69,7 @@ def cast(x: Array, element: str) -> Array:
         kind = 1
     types = {"T": CLASSES[x.element], "U": CLASSES[element], "kind": kind}
     flat, wide = pointwise.cast_flat.instance(**types), pointwise.cast.instance(**types)
-    _pointwise("cast", flat, wide, [x, out])
+    _pointwise("cast", flat, wide, [x, out], plan)
     return out
 
 
@@ -75,6 +85,9 @@ def broadcast(x: Array, shape: tuple[int, ...]) -> Array:
 
 def unary(op: str, x: Array) -> Array:
     """Return one operation of :data:`atoll.engine.kernels.pointwise.UNARY` on each element: floats."""
+    plan, found = plans.run((op, 1), (x,))
+    if found is not None:
+        return found
     device = shapes.together(op, x)
     if op not in pointwise.UNARY:
         raise shapes.refused(op, "is no operation on one operand", f"there are: {', '.join(pointwise.UNARY)}")
@@ -85,12 +98,16 @@ def unary(op: str, x: Array) -> Array:
     out = empty(x.shape, "f32", device=device)
     if x.size:
         at = pointwise.UNARY.index(op)
-        _pointwise(op, pointwise.unary_flat.instance(op=at), pointwise.unary.instance(op=at), [x, out])
+        flat, wide = pointwise.unary_flat.instance(op=at), pointwise.unary.instance(op=at)
+        _pointwise(op, flat, wide, [x, out], plan)
     return out
 
 
 def binary(op: str, x: Array, y: Array) -> Array:
     """Return one operation of :data:`atoll.engine.kernels.pointwise.BINARY`; operands repeat as in NumPy."""
+    plan, found = plans.run((op, 2), (x, y))
+    if found is not None:
+        return found
     device = shapes.together(op, x, y)
     if op not in pointwise.BINARY:
         raise shapes.refused(
@@ -111,7 +128,8 @@ def binary(op: str, x: Array, y: Array) -> Array:
         if x.element == "i32":
             _launch(pointwise.binary_int.instance(op=at), shapes.fours(op, arrays))
         else:
-            _pointwise(op, pointwise.binary_flat.instance(op=at), pointwise.binary.instance(op=at), arrays)
+            flat, wide = pointwise.binary_flat.instance(op=at), pointwise.binary.instance(op=at)
+            _pointwise(op, flat, wide, arrays, plan)
     return out
 
 

@@ -39,6 +39,10 @@ class Captures:
     """Which captured numbers, device functions and structs a compiled kernel holds."""
 
     names: dict[tuple[types.FunctionType, tuple[str, ...]], Any] = field(default_factory=dict)
+    #: Where each was found, as (names of a module, name, what it meant); None until it is asked, and where
+    #: one was found elsewhere.
+    _spots: list[tuple[dict[str, Any], str, Any]] | None = field(default=None, repr=False, compare=False)
+    _asked: int = field(default=-1, repr=False, compare=False)
 
     def record(self, function: types.FunctionType, path: tuple[str, ...], value: Any) -> None:
         """Remember that the attribute path of a function's environment gave this value."""
@@ -46,7 +50,36 @@ class Captures:
 
     def current(self) -> bool:
         """Tell whether each is still what it was: a number by type and value, the rest itself."""
+        if self._asked != len(self.names):
+            self._spots, self._asked = _spots(self.names), len(self.names)
+        if self._spots is not None:
+            for table, name, value in self._spots:
+                if table.get(name, MISSING) is not value:
+                    break
+            else:
+                return True
         return all(_same(value, _follow(*key)) for key, value in self.names.items())
+
+
+def _spots(
+    names: dict[tuple[types.FunctionType, tuple[str, ...]], Any],
+) -> list[tuple[dict[str, Any], str, Any]] | None:
+    """Return where names were found, if all of them are those of modules and mean what they did."""
+    found: list[tuple[dict[str, Any], str, Any]] = []
+    for (function, path), value in names.items():
+        table, last = function.__globals__, path[-1]
+        if path[0] in function.__code__.co_freevars:
+            return None
+        for name in path[:-1]:
+            part = table.get(name, MISSING)
+            if not isinstance(part, types.ModuleType):
+                return None
+            found.append((table, name, part))
+            table = part.__dict__
+        if table.get(last, MISSING) is not value:
+            return None
+        found.append((table, last, value))
+    return found
 
 
 def _follow(function: types.FunctionType, path: tuple[str, ...]) -> Any:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import struct
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from operator import itemgetter
+from functools import reduce
+from operator import add, itemgetter, or_
 from typing import TYPE_CHECKING, Any, cast
 
 from atoll.diagnostics import Diagnostic
@@ -20,7 +21,7 @@ from atoll.kernels.launch import Done, Launch, Loaded, _fields, open_device, pla
 from atoll.kernels.prepared import _LETTERS, _format, _kind
 from atoll.kernels.shapes import Shape
 from atoll.kernels.structs import spread
-from atoll.kernels.variants import NOTHING, ROW, Promises, promises, takes_promises
+from atoll.kernels.variants import NOTHING, ROW, START, Promises, promises, takes_promises
 from atoll.runtime.array import Array
 from atoll.runtime.pack import pack_block
 from atoll.runtime.regions import bounds
@@ -28,7 +29,7 @@ from atoll.runtime.regions import bounds
 if TYPE_CHECKING:
     from atoll.ir import Parameter
     from atoll.kernels.front import Compiled
-    from atoll.plugin import AddressedDevice
+    from atoll.plugin import AddressedDevice, Bound
 
 #: How many launches are kept ready with their arrays.
 _MOST_KEPT = 64
@@ -186,6 +187,32 @@ class Ready:
                 graph.note(buffer, written=writes)
         return self._done
 
+    def template(self, arguments: tuple[Any, ...]) -> Template | None:
+        """Return the launch for arrays of these shapes and steps wherever they lie; None where none serves.
+
+        Args:
+            arguments: Of a launch that was made. Which of its arrays overlap has to stay as it is.
+        """
+        values: list[Any] = [*self._domain]
+        arrays = self._taken(arguments, values)
+        if arrays is None or self._bound is None:
+            return None
+        block = None if self._numbers else self._packed(values, arguments)
+        steps = tuple([item.offset * item.itemsize for item in arrays])
+        mask = START - 1 if self._known.plain else 0
+        return Template(self, values, block, steps, mask)
+
+    @property
+    def serves(self) -> bool:
+        """Whether kernel and device are still what was prepared for, and nothing is being recorded."""
+        device = self._device
+        return (
+            device.is_open
+            and device.graph is None
+            and self._kernel._compiled is self._compiled
+            and (self._captures is None or self._captures.current())
+        )
+
     def _queue(self, kept: _Kept, block: bytes) -> None:
         """Queue a launch where the driver takes handles and binds nothing, or record one."""
         device, code = self._device, self._code
@@ -265,6 +292,49 @@ class Ready:
             return self._shape
         domain = (self._shape.domain[0] * ROW, *self._shape.domain[1:])
         return Shape(domain, self._shape.groups, self._shape.block)
+
+
+class Template:
+    """A launch whose arrays are known but for where they lie.
+
+    Args:
+        ready: Its kernel.
+        values: What the parameter block is packed of.
+        block: The block; None where numbers are in it.
+        steps: Bytes from the start of each array's buffer to its own; a handle's are in the block.
+        mask: Of an address, what has to be zero; a device without addresses starts every buffer evenly.
+    """
+
+    __slots__ = (
+        "_block", "_bound", "_groups", "_has_addresses", "_mask", "_ready", "_steps", "_values",
+    )  # fmt: skip
+
+    def __init__(
+        self, ready: Ready, values: list[Any], block: bytes | None, steps: tuple[int, ...], mask: int
+    ) -> None:
+        self._ready, self._values, self._block, self._mask = ready, values, block, mask
+        self._has_addresses, self._steps = ready._has_addresses, steps if any(steps) else None
+        self._bound, self._groups = cast("Bound", ready._bound), ready._groups
+
+    def launch(self, buffers: Sequence[Any], numbers: tuple[Any, ...]) -> bool:
+        """Launch on arrays in these buffers; False where that has to be asked anew, and nothing was done."""
+        ready, block = self._ready, self._block
+        if not ready.serves:
+            return False
+        if block is None:
+            block = ready._packed(self._values, numbers)
+            if block is None:
+                return False
+        if not self._has_addresses:
+            places = tuple([buffer.handle for buffer in buffers])
+        else:
+            places = tuple([buffer._address or buffer.address for buffer in buffers])
+            if self._steps is not None:
+                places = tuple(map(add, places, self._steps))
+            if self._mask and reduce(or_, places) & self._mask:
+                return False
+        self._bound(self._groups, places, block, 0)
+        return True
 
 
 def _start(value: Array) -> int:

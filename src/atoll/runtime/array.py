@@ -23,7 +23,12 @@ _NUMPY = {
     "bool": "?", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2", "u32": "u4",
     "u64": "u8", "f16": "f2", "bf16": "u2", "f32": "f4", "f64": "f8",
 }  # fmt: skip
+_BYTES = {name: int(text.replace("?", "?1")[1]) for name, text in _NUMPY.items()}
 _KIR = {text: name for name, text in _NUMPY.items() if name != "bf16"}
+
+
+#: The class of an open device; this room stands below it.
+_open_kind: type | None = None
 
 
 class Array:
@@ -85,7 +90,7 @@ class Array:
     @property
     def itemsize(self) -> int:
         """How many bytes an element takes."""
-        return int(_NUMPY[self.element].replace("?", "?1")[1])
+        return _BYTES[self.element]
 
     @property
     def is_contiguous(self) -> bool:
@@ -391,9 +396,13 @@ def _borrowed(lying: Any, device: Device) -> Array:
 
 
 def _opened(device: object) -> Device:
-    from atoll.runtime import device as room
+    global _open_kind
+    if _open_kind is None or type(device) is not _open_kind:
+        from atoll.runtime import device as room
 
-    return device if isinstance(device, room.Device) else room.open(device)  # type: ignore[arg-type]
+        _open_kind = room.Device
+        return device if isinstance(device, room.Device) else room.open(device)  # type: ignore[arg-type]
+    return device  # type: ignore[return-value]
 
 
 def _shape(message: str, given: object, wanted: object) -> LaunchError:

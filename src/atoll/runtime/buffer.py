@@ -15,9 +15,11 @@ from atoll.runtime.handles import room
 
 #: Never given twice, so that a buffer at another's place has no epoch of it.
 _epochs = itertools.count(1)
-#: Handles of buffers that nobody refers to any more, by device. A finaliser may run inside any lock, so it
-#: only appends here; the next allocation frees them.
-_dropped: weakref.WeakKeyDictionary[Any, deque[int]] = weakref.WeakKeyDictionary()
+#: What was let go of: handle, bytes, and address where that was asked; no bytes where others may use it.
+_Gone = deque[tuple[int, int, int]]
+#: Buffers that nobody refers to any more, by a device that has no `gone` for them. A finaliser may run inside
+#: any lock, so it only appends here; the next allocation takes one of its size, or frees them.
+_dropped: weakref.WeakKeyDictionary[Any, _Gone] = weakref.WeakKeyDictionary()
 
 
 class Buffer:
@@ -36,6 +38,7 @@ class Buffer:
         "_gone",
         "_owner",
         "_shared",
+        "_size",
         "device",
         "handle",
         "nbytes",
@@ -44,13 +47,13 @@ class Buffer:
     def __init__(self, device: Any, nbytes: int, *, address: int = 0, owner: object = None) -> None:
         self.device, self.nbytes = device, nbytes
         self._owner, self._shared, self._address = owner, owner is not None, address
-        self._gone: deque[int] | None = None
+        self._gone: _Gone | None = None
         self._epoch = next(_epochs)
-        self.handle = 0
+        self.handle = self._size = 0
         if owner is None:
-            self._gone = _dropped.setdefault(device, deque())
-            sweep(device)
-            self.handle = device.allocate(room(nbytes))
+            self._size = room(nbytes)
+            self._gone = _gone(device)
+            self.handle, self._address = _taken(device, self._gone, self._size)
 
     @property
     def address(self) -> int:
@@ -81,11 +84,26 @@ class Buffer:
 
     def __del__(self) -> None:
         if self.handle and self._gone is not None:
-            self._gone.append(self.handle)
+            self._gone.append((self.handle, 0 if self._shared else self._size, self._address))
 
 
-def sweep(device: Any) -> None:
-    """Free what nobody refers to any more on a device."""
-    gone = _dropped.get(device)
+def _gone(device: Any) -> _Gone:
+    """Return what nobody refers to any more on a device."""
+    found: _Gone | None = getattr(device, "gone", None)
+    return _dropped.setdefault(device, deque()) if found is None else found
+
+
+def _taken(device: Any, gone: _Gone, size: int) -> tuple[int, int]:
+    """Return a buffer's handle, and its address if that is known: what was let go of last, else a new one.
+
+    A device works in order, so what uses a buffer next comes after what used it last.
+    """
     while gone:
-        device.release(gone.popleft())
+        try:
+            handle, was, address = gone.pop()
+        except IndexError:  # another thread was quicker
+            break
+        if was == size and getattr(device, "is_usable", False):
+            return handle, address
+        device.release(handle)
+    return int(device.allocate(size)), 0

@@ -9,8 +9,8 @@ processor: a device that is software is taken only when it is named.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 
 from atoll._util.near import nearest
 from atoll.accel import PROCESSOR
@@ -24,7 +24,7 @@ class Chooser:
     """The choice among the installed drivers.
 
     Args:
-        ranks: The drivers and their ranks.
+        ranks: The drivers and their ranks; a rank is asked for where drivers are compared.
         status: Asks one driver; called for no more drivers than the choice needs.
         environment: ATOLL_DEVICE and ATOLL_REQUIRE_DEVICE are read from it.
     """
@@ -32,9 +32,13 @@ class Chooser:
     def __init__(
         self, ranks: Mapping[str, int], status: Callable[[str], DriverStatus], environment: Mapping[str, str]
     ) -> None:
-        self._order = sorted(ranks, key=lambda name: (ranks[name], name))
+        self._ranks = ranks
         self._status = status
         self._environment = environment
+
+    @cached_property
+    def _order(self) -> list[str]:
+        return sorted(self._ranks, key=lambda name: (self._ranks[name], name))
 
     def choose(self, name: str | None) -> DeviceInfo:
         """Return the device that `name` means.
@@ -49,9 +53,9 @@ class Chooser:
 
     def _named(self, name: str, source: str) -> DeviceInfo:
         driver, colon, index = name.partition(":")
-        if driver in self._order and not colon:
+        if driver in self._ranks and not colon:
             return self._of_driver(driver)
-        if driver in self._order and re.fullmatch("[0-9]{1,9}", index):
+        if driver in self._ranks and re.fullmatch("[0-9]{1,9}", index):
             status = self._status(driver)
             if int(index) < len(status.devices):
                 return status.devices[int(index)]
@@ -116,10 +120,29 @@ class Chooser:
         )
 
 
+class _Ranks(Mapping[str, int]):
+    """The ranks of drivers; a driver is imported where its rank is asked for."""
+
+    def __init__(self, drivers: Mapping[str, Driver]) -> None:
+        self._drivers = drivers
+
+    def __getitem__(self, name: str) -> int:
+        return self._drivers[name].rank
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._drivers)
+
+    def __len__(self) -> int:
+        return len(self._drivers)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._drivers
+
+
 def chooser(drivers: Mapping[str, Driver], environment: Mapping[str, str]) -> Chooser:
     """Return the choice among drivers; each of them is asked once, and only when the choice needs it."""
     status = cache(lambda name: ask(drivers[name], name))
-    return Chooser({name: drivers[name].rank for name in drivers}, status, environment)
+    return Chooser(_Ranks(drivers), status, environment)
 
 
 def _no_devices(status: DriverStatus) -> Diagnostic:

@@ -10,6 +10,7 @@ import atexit
 import os
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
@@ -92,6 +93,10 @@ class Device:
         self.is_open = True
         #: Launches that were made for it, bounded by who keeps them here; they go with it.
         self.ready: dict[Any, Any] = {}
+        #: What the engine decided for arrays of it; bounded and gone as they are.
+        self.plans: dict[Any, Any] = {}
+        #: Buffers that nobody refers to any more (:mod:`atoll.runtime.buffer`).
+        self.gone: deque[tuple[int, int, int]] = deque()
         #: As :class:`atoll.plugin.AddressedDevice` has it; nothing where the driver takes handles alone.
         self.memory: str = getattr(device, "memory", "")
         #: Whether code is launched by :meth:`bind`: on addresses, or where memory has none on handles.
@@ -103,6 +108,11 @@ class Device:
     def info(self) -> DeviceInfo:
         """What it is."""
         return self._device.info
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is open, and was opened in this process."""
+        return self.is_open and self._process == faults.Here.process
 
     @property
     def name(self) -> str:
@@ -263,6 +273,7 @@ class Device:
             self.is_open = False
             self._loaded.clear()
             self.ready.clear()
+            self.plans.clear()
             known = _open.get((self.info.driver, self.info.index))
             if known is self:
                 del _open[self.info.driver, self.info.index]

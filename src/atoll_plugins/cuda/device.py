@@ -80,10 +80,10 @@ class BoundFunction:
         with device.lock:
             device.enter()
             try:
-                if device.is_watched:
+                if device.requests is not None or tracing.active() is not None:
                     device.queue(self._request(groups, given, block), self._stream(queue))
                     return
-                if given is not self._last and given != self._last:
+                if given != self._last:
                     self._fill(given, len(block))
                 if queue:
                     device.memory_of.expose(given)
@@ -170,7 +170,8 @@ class CudaDevice:
         self.dropped: deque[tuple[str, int]] = deque()
         self._modules: Handles[tuple[Any, Any]] = Handles(info.name)
         self._graphs: Handles[CudaGraph] = Handles(info.name)
-        self._requests: list[LaunchRequest] | None = None
+        #: Launches that are kept for a graph; None while they are queued.
+        self.requests: list[LaunchRequest] | None = None
         self._peers: set[int] = set()
         context = cu.ffi.new("CUcontext *")
         self.check("cuDevicePrimaryCtxRetain", cu.cuDevicePrimaryCtxRetain(context, device))
@@ -225,8 +226,12 @@ class CudaDevice:
         Raises:
             OutOfMemoryError: Where there is no room; it says what there is.
         """
-        with self.current():
-            return self.memory_of.allocate(nbytes)
+        with self._lock:
+            self.enter()
+            try:
+                return self.memory_of.allocate(nbytes)
+            finally:
+                self.leave()
 
     def release(self, handle: int) -> None:
         """Free a buffer, after all launched work; a finaliser may call it at any time."""
@@ -317,16 +322,11 @@ class CudaDevice:
             )
             self.queue(request, ffi.NULL)
 
-    @property
-    def is_watched(self) -> bool:
-        """Whether launches are kept for a graph, or timed for a trace."""
-        return self._requests is not None or tracing.active() is not None
-
     def queue(self, request: LaunchRequest, stream: Any) -> None:
         """Queue a launch, or keep it; the context is current."""
-        if self._requests is not None:
+        if self.requests is not None:
             self.memory_of.keep(request.buffers)
-            self._requests.append(request)
+            self.requests.append(request)
             return
         trace, queue = tracing.active(), partial(request.queue, self._cu, stream)
         if trace is None:
@@ -360,7 +360,7 @@ class CudaDevice:
 
         Nor is it while launches are kept for a graph, which its work would not be in.
         """
-        return None if self._requests is not None else self._product
+        return None if self.requests is not None else self._product
 
     @cached_property
     def _product(self) -> Any:
@@ -392,14 +392,14 @@ class CudaDevice:
     def capture(self) -> None:
         """Keep launches for a graph until :meth:`captured`; none of them runs."""
         with self.current():
-            if self._requests is not None:
+            if self.requests is not None:
                 name = self.info.name
                 raise faults.shape(f"{name} is capturing already", "a second graph", "one at a time")
-            self._requests = []
+            self.requests = []
 
     def captured(self) -> Captured:
         """Return the graph of the launches since :meth:`capture`."""
-        requests, self._requests = self._requests or [], None
+        requests, self.requests = self.requests or [], None
         with self.current():
             try:
                 graph = CudaGraph(self._cu, requests, self.check)

@@ -14,7 +14,7 @@ from atoll.errors import OutOfMemoryError
 from atoll.runtime import faults
 from atoll.runtime.handles import Handles, room
 from atoll.runtime.native import Table
-from atoll.runtime.storage import Budget, NoRoomError, Piece, Pool
+from atoll.runtime.storage import Budget, NoRoomError, Piece, Pool, Shelf, grain
 
 #: The part of a device's memory that empty blocks of large buffers may take.
 KEPT_SHARE = 8
@@ -41,11 +41,13 @@ class Buffer:
 
     Attributes:
         piece: Where it lies.
+        size: What was asked of the pool.
         graphs: How many captured graphs refer to it.
         is_released: Whether its owner let go of it.
     """
 
     piece: Piece[Block]
+    size: int
     graphs: int = 0
     is_released: bool = False
 
@@ -75,6 +77,7 @@ class DeviceMemory:
             self._block, self._drop, Budget(limit), alignment=512, keep_bytes=total // KEPT_SHARE
         )
         self._buffers: Handles[Buffer] = Handles(name)
+        self._shelf: Shelf[Piece[Block]] = Shelf()
         #: Lets go of what nobody refers to; asked once when there is no room.
         self.relieve: Callable[[], None] = lambda: None
 
@@ -85,13 +88,17 @@ class DeviceMemory:
             OutOfMemoryError: Where there is no room; it says what there is.
         """
         size = room(nbytes)
-        return self._buffers.add(Buffer(self._piece(size)), size)
+        large = grain(size)
+        piece = self._shelf.take(large) or self._piece(large)
+        return self._buffers.add(Buffer(piece, large), size)
 
     def _piece(self, size: int) -> Piece[Block]:
         try:
             return self._pool.allocate(size)
         except NoRoomError:
             self.relieve()
+            for piece in self._shelf.clear():
+                self._pool.release(piece)
             self._pool.trim()
         try:
             return self._pool.allocate(size)
@@ -133,7 +140,8 @@ class DeviceMemory:
                 for block in self._blocks:
                     block.is_foreign = False
         finally:
-            self._pool.release(buffer.piece)
+            if not self._shelf.put(buffer.size, buffer.piece):
+                self._pool.release(buffer.piece)
 
     def expose(self, addresses: Iterable[int]) -> None:
         """Note that work on another queue may use what lies at these addresses."""
@@ -157,13 +165,17 @@ class DeviceMemory:
 
     def drop(self) -> None:
         """Give every block back."""
-        for _ in self._buffers.drain():
+        for _ in (*self._buffers.drain(), *self._shelf.clear()):
             pass
         self._pool.drop()
 
     def report(self) -> tuple[str, ...]:
         """Return what the pool holds and what the device has."""
         lines = [f"pooled: {self._pool.statistics()}"]
+        if self._shelf.nbytes:
+            lines.append(
+                f"{self._shelf.nbytes} of these bytes were released and wait for the next of their size"
+            )
         free, total = self._cu.ffi.new("size_t *"), self._cu.ffi.new("size_t *")
         if not self._cu.cuMemGetInfo_v2(free, total):
             lines.append(f"the device has {free[0]} of {total[0]} bytes free, whoever uses them")

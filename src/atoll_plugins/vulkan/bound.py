@@ -32,7 +32,7 @@ class BoundPipeline:
             request = self._request
             if (
                 request is None
-                or handles is not self._handles
+                or handles != self._handles
                 or block != self._block
                 or groups != self._groups
                 or device.retired != self._retired

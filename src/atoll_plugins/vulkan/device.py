@@ -190,7 +190,7 @@ class VulkanDevice:
             self._frames.destroy()
         for pipeline in self._pipelines.drain():
             self._maker.destroy_pipeline(pipeline)
-        for buffer in self._buffers.drain():
+        for buffer in (*self._buffers.drain(), *self._memory.shelf.clear()):
             self._memory.destroy(buffer)
         self._staging_buffers()
         self._memory.drop()
@@ -239,12 +239,15 @@ class VulkanDevice:
         self._ring.collect()
 
     def _retire(self, buffer: Buffer | None) -> None:
-        """Destroy a buffer after the last frame that may use it, and the last graph."""
+        """Let an array's buffer wait for the next, once no graph has it; destroy any other after its frame.
+
+        What uses it next is ordered behind what used it last, as every use of one buffer is.
+        """
         if buffer is None:
             return
         buffer.is_released = True
         self.retired += 1
-        if not buffer.graphs:
+        if not buffer.graphs and not (buffer.is_array and self._memory.shelf.put(buffer.nbytes, buffer)):
             self._ring.later(partial(self._destroy_buffer, buffer))
 
     def _destroy_buffer(self, buffer: Buffer) -> None:
@@ -265,6 +268,11 @@ class VulkanDevice:
         gc.collect()
         self._let_go()
         self._ring.finish()
+        for buffer in self._memory.shelf.clear():
+            if buffer.used <= self._ring.finished:
+                self._destroy_buffer(buffer)
+            else:
+                self._ring.later(partial(self._destroy_buffer, buffer))
 
     # ---- code
 
@@ -314,13 +322,13 @@ class VulkanDevice:
 
         Raises:
             OutOfMemoryError: Where there is no room; it says what there is.
+            DeviceError: Where no kernel sees a buffer of that size.
         """
-        most = self._properties.limits.maxStorageBufferRange
-        if nbytes > most:
-            raise faults.out_of_memory(self.info.name, nbytes, f"a buffer has at most {most} bytes")
-        with self._using():
-            buffer = self._memory.buffer(room(nbytes), self._memory.plan.buffers, self._usage)
-            return self._buffers.add(buffer, room(nbytes))
+        limits.check_buffer(self.info, nbytes)
+        with self._lock:
+            self.enter()
+            size = room(nbytes)
+            return self._buffers.add(self._memory.taken(size, self._usage), size)
 
     def release(self, handle: int) -> None:
         """Free a buffer after all launched work; a finaliser may call it at any time."""

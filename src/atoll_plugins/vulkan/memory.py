@@ -12,7 +12,7 @@ from typing import Any
 
 from atoll.errors import OutOfMemoryError
 from atoll.runtime import faults
-from atoll.runtime.storage import Budget, NoRoomError, Piece, Pool, Statistics
+from atoll.runtime.storage import Budget, NoRoomError, Piece, Pool, Shelf, Statistics, grain
 from atoll_plugins.vulkan.heaps import VISIBLE, MemoryKind, Plan, plan
 from atoll_plugins.vulkan.make import Maker
 
@@ -40,6 +40,7 @@ class Buffer:
         used: The number of the last frame that touches it.
         graphs: How many captured graphs refer to it.
         is_released: Whether its owner let go of it.
+        is_array: Whether it is one of those that wait for the next, where they are released.
     """
 
     buffer: int
@@ -49,6 +50,7 @@ class Buffer:
     used: int = 0
     graphs: int = 0
     is_released: bool = False
+    is_array: bool = False
 
     @property
     def address(self) -> Any:
@@ -73,8 +75,21 @@ class DeviceMemory:
         self.plan: Plan = plan(self._kinds, discrete=discrete, staged=staged)
         self._budget = Budget(limit)
         self._pools: dict[tuple[int, int], Pool[Mapped]] = {}
+        #: Buffers of arrays that were released.
+        self.shelf: Shelf[Buffer] = Shelf()
         #: Frees what can be freed; asked once when there is no room.
         self.relieve: Callable[[], None] = lambda: None
+
+    def taken(self, nbytes: int, usage: int) -> Buffer:
+        """Return a buffer for an array: one that was released, or a new one. Work in flight may still use it.
+
+        Raises:
+            OutOfMemoryError: Where there is no room.
+        """
+        size = grain(nbytes)
+        found = self.shelf.take(size) or self.buffer(size, self.plan.buffers, usage)
+        found.is_array, found.is_released = True, False
+        return found
 
     def buffer(self, nbytes: int, kinds: Sequence[int], usage: int) -> Buffer:
         """Return a new buffer.
@@ -186,4 +201,9 @@ class DeviceMemory:
 
     def report(self) -> tuple[str, ...]:
         """Return what there is, a line a pool."""
-        return tuple(f"memory type {kind}: {held}" for kind, held in self.statistics().items())
+        lines = [f"memory type {kind}: {held}" for kind, held in self.statistics().items()]
+        if self.shelf.nbytes:
+            lines.append(
+                f"{self.shelf.nbytes} of these bytes were released and wait for the next of their size"
+            )
+        return tuple(lines)

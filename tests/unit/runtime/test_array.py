@@ -196,7 +196,7 @@ def test_memory_of_a_device_is_shown_by_the_number_that_its_driver_states(
     assert x.__dlpack_device__() == (2, 0)
 
 
-def test_what_nobody_refers_to_is_freed_by_the_next_allocation() -> None:
+def test_what_nobody_refers_to_serves_the_next_of_its_size_and_another_frees_it() -> None:
     device: Any = atoll.open("cpu")
     kept = ramp(8)
     live: Handles[Any] = device._device._buffers
@@ -205,9 +205,28 @@ def test_what_nobody_refers_to_is_freed_by_the_next_allocation() -> None:
     del kept
     ramp(8)
     assert handle in live.live
+    epoch = part.buffer.epoch
     del part
     gc.collect()
-    ramp(8)
+    next_one = ramp(8)
+    assert next_one.buffer.handle == handle
+    assert next_one.buffer.epoch != epoch
+    assert next_one.numpy().tolist() == list(range(8))
+    del next_one
+    gc.collect()
+    ramp(100)
+    assert handle not in live.live
+
+
+def test_memory_that_others_may_use_serves_nobody_else() -> None:
+    device: Any = atoll.open("cpu")
+    live: Handles[Any] = device._device._buffers
+    kept = ramp(24)
+    handle = kept.buffer.handle
+    kept.buffer.share()
+    del kept
+    gc.collect()
+    assert ramp(24).buffer.handle != handle
     assert handle not in live.live
 
 
