@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,11 +69,19 @@ def start(built: Built, output: Output, args: Iterable[str]) -> tuple[list[str],
     """Return the command that starts a target, and its environment."""
     environment = environment_of(output)
     if output.kind == "python":
+        words = (*output.args, *args)
         tree = str((built.root / output.path).parent)
-        known = environment.get("PYTHONPATH")
-        environment["PYTHONPATH"] = f"{tree}{os.pathsep}{known}" if known else tree
-        return [sys.executable, *output.args, *args], environment
+        # What is built comes first: the sources of the package may lie beside the script, under its own name.
+        path = (tree, _beside(words), environment.get("PYTHONPATH", ""))
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+        return [sys.executable, "-P", *words], environment
     return [str(built.root / output.path), *output.args, *args], environment
+
+
+def _beside(words: Sequence[str]) -> str:
+    """Return the folder that the interpreter itself would import from first: its script's, or this one."""
+    script = Path(words[0]) if words and not words[0].startswith("-") else None
+    return str(script.resolve().parent if script and script.is_file() else script or Path.cwd())
 
 
 def environment_of(output: Output) -> dict[str, str]:
