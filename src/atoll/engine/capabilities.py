@@ -18,6 +18,7 @@ class Capability:
         shared_bytes: The most shared memory of a group.
         library: Whether the driver multiplies matrices with its vendor's library; asked only where the device
             tier is, as looking for it loads it.
+        software: Whether it is a processor, whose compiler joins work-items itself.
     """
 
     device: str
@@ -25,6 +26,7 @@ class Capability:
     group_size: int = 1024
     shared_bytes: int = 32768
     library: bool = False
+    software: bool = False
 
 
 _known: weakref.WeakKeyDictionary[Any, Capability] = weakref.WeakKeyDictionary()
@@ -40,6 +42,7 @@ def capability(device: Any) -> Capability:
             shares=device.memory != "host",
             group_size=limits.get("group_size", 1024),
             shared_bytes=limits.get("shared_bytes", 32768),
+            software=device.info.software,
         )
     return found
 

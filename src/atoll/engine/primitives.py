@@ -12,7 +12,7 @@ from typing import Any
 
 from atoll.engine import plans, shapes
 from atoll.engine.capabilities import capability, library
-from atoll.engine.kernels import pointwise, products
+from atoll.engine.kernels import pointwise, products, scans
 from atoll.engine.kernels import rows as by_row
 from atoll.engine.select import Product, Tier, decide_product, note
 from atoll.kernels.scalars import CLASSES
@@ -205,8 +205,12 @@ def _product(variant: str, x: Array, y: Array, out: Array) -> None:
             x, y, out
         )
         return
-    side = products.WIDE if variant == "wide" else products.TILE
-    kernel = (products.matmul_wide if variant == "wide" else products.matmul_tiled).instance(T=kind)
+    own = products.OWN.get(variant, 1)
+    if own > 1:
+        kernel = products.matmul_wide.instance(T=kind, own=own)
+    else:
+        kernel = products.matmul_tiled.instance(T=kind)
+    side = products.TILE * own
     groups = -(-n // side) * products.TILE, -(-m // side) * products.TILE, batch
     kernel.over(groups, device=out.device)(x, y, out)
 
@@ -236,6 +240,16 @@ def _over_rows(kernel: Any, count: int, device: Any, *arguments: Any, along: Seq
     for part in shapes.chunks(count):
         given = [item[part] if at in along else item for at, item in enumerate(arguments)]
         kernel.over((part.stop - part.start) * by_row.LANES, device=device)(*given)
+
+
+def _held(kernel: Any, held: Any, size: int) -> Any:
+    """Return the kernel that holds a row of such a size in its work-items, or the one that reads it again."""
+    each = -(-size // by_row.LANES)
+    if each > by_row.HELD[-1]:
+        return kernel
+    if size % by_row.LANES == 0:
+        return held.instance(each=each, whole=1)
+    return held.instance(each=next(most for most in by_row.HELD if each <= most), whole=0)
 
 
 #: A longer axis is reduced in pieces of this many elements, whose results are reduced again.
@@ -319,6 +333,9 @@ def scan(x: Array, axis: int = -1, *, reverse: bool = False) -> Array:
 def _scanned(x: Array, out: Array, device: Any) -> None:
     count, size = x.shape
     chunk = by_row.CHUNK
+    if size % scans.FOUR == 0:
+        _spanned(x, out, device)
+        return
     sums = empty((count, -(-size // chunk)), "f32", device=device)
     by_row.scan.over((sums.shape[1] * (chunk // by_row.RUN), count), device=device)(x, out, sums)
     if sums.shape[1] > 1:
@@ -329,6 +346,30 @@ def _scanned(x: Array, out: Array, device: Any) -> None:
             begin = max(first, chunk)
             part, before = out[:, begin - chunk : first + (1 << 21)], totals[:, begin // chunk - 1 :]
             by_row.scan_join.over((part.shape[1], count), device=device, block=(64, 1))(before, part)
+
+
+def _spanned(x: Array, out: Array, device: Any) -> None:
+    """Add up rows of whole fours: a row of one span at once, a longer one after the totals of its chunks."""
+    count, size = x.shape
+    chunks = -(-size // by_row.CHUNK)
+    each = next(most for most in (1, 2, 4, scans.MOST) if chunks <= most or most == scans.MOST)
+    given, result = shapes.pieces(x, scans.FOUR), shapes.pieces(out, scans.FOUR)
+
+    def launch(mode: int, sums: Array) -> None:
+        made = scans.span.instance(each=each, mode=mode)
+        spans = -(-chunks // each)
+        for at in range(0, spans, shapes.GROUPS):
+            over = (min(spans - at, shapes.GROUPS) * scans.LANES, count)
+            made.over(over, device=device)(given, sums, result, at * each)
+
+    sums = empty((count, chunks), "f32", device=device)
+    if chunks <= each:
+        launch(scans.ALONE, sums)
+        return
+    launch(scans.TOTALS, sums)
+    before = empty(sums.shape, "f32", device=device)
+    _scanned(sums, before, device)
+    launch(scans.CARRIED, before)
 
 
 def softmax(x: Array, axis: int = -1) -> Array:
@@ -342,7 +383,8 @@ def softmax(x: Array, axis: int = -1) -> Array:
     out = empty(moved.shape, "f32", device=device)
     if out.size:
         result = out.reshape(-1, moved.shape[-1])
-        _over_rows(by_row.softmax, result.shape[0], device, _rows(moved), result, along=(0, 1))
+        kernel = _held(by_row.softmax, by_row.softmax_held, result.shape[1])
+        _over_rows(kernel, result.shape[0], device, _rows(moved), result, along=(0, 1))
     order = list(range(x.ndim - 1))
     order.insert(axis % x.ndim, x.ndim - 1)
     return out.transpose(*order)
@@ -362,7 +404,8 @@ def layer_norm(x: Array, scale: Array, shift: Array, epsilon: float = 1e-5) -> A
     if out.size:
         result, given = out.reshape(-1, x.shape[-1]), _rows(x)
         arguments = given, scale, shift, float(epsilon), result
-        _over_rows(by_row.layer_norm, result.shape[0], device, *arguments, along=(0, 4))
+        kernel = _held(by_row.layer_norm, by_row.layer_norm_held, result.shape[1])
+        _over_rows(kernel, result.shape[0], device, *arguments, along=(0, 4))
     return out
 
 

@@ -12,9 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from atoll.engine import shapes
+from atoll.engine.capabilities import capability, library
 from atoll.engine.kernels import products
 from atoll.engine.kernels import rows as by_row
+from atoll.engine.kernels import words as by_words
 from atoll.engine.primitives import _over_rows, matmul
+from atoll.engine.select import Decision, Tier, note
+from atoll.errors import DeviceError
 from atoll.runtime.array import Array, empty
 
 #: What weights become, and the number of the scheme in :func:`atoll.engine.kernels.rows.quantise`.
@@ -22,6 +26,10 @@ SCHEMES = {"ternary": 0, "int8": 1}
 _ABSMAX = 2
 #: i8 by i8 adds up in an i32 as long as K is not longer than this.
 LONGEST = 131071
+#: Up to so many rows, work-groups make results of one row.
+FEW = 16
+#: From so many products on, the vendor's library is looked for.
+LIBRARY = 1 << 27
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +100,67 @@ def matmul_q(x: Array, w: Array, scheme: str = "int8") -> Array:
     if not out.size:
         return out
     given = quantise(x, _ABSMAX)
-    over = out.shape[1], out.shape[0]
-    if made.packed is None:
-        kernel, second = products.matmul_q, made.values
-    else:
-        kernel, second = products.matmul_ternary, made.packed
-    block = shapes.block(out.shape[0])
-    kernel.over(over, device=device, block=block)(given.values, second, given.steps, made.steps, out)
+    if not _by_words(given, made, out, device):
+        over, block = (out.shape[1], out.shape[0]), shapes.block(out.shape[0])
+        if made.packed is None:
+            kernel, second = products.matmul_q, made.values
+        else:
+            kernel, second = products.matmul_ternary, made.packed
+        kernel.over(over, device=device, block=block)(given.values, second, given.steps, made.steps, out)
     return out
+
+
+def _words(values: Array, *shape: int) -> Array:
+    """Return whole rows of numbers of eight bits as words of four, over the same buffer."""
+    return Array(values.buffer, "u32", shape)
+
+
+def _by_words(given: Quantised, made: Quantised, out: Array, device: Any) -> bool:
+    """Multiply words of four numbers, where rows are whole words; tell whether that was done."""
+    (m, n), k, able = out.shape, given.values.shape[1], capability(device)
+    few = m <= FEW
+    if k % 4 or not able.shares or able.group_size < by_words.SIDE**2 or (few and able.software):
+        return False
+    if not few and n % 4 == 0 and m * n * k >= LIBRARY and _by_library(given, made, out, device):
+        return True
+    x, w = _words(given.values, m, k // 4), _words(made.values, n, k // 4)
+    if not few:
+        side = by_words.SIDE
+        over = -(-n // by_words.TILE) * side, -(-m // by_words.TILE) * side
+        by_words.matmul_words.over(over, device=device)(x, w, given.steps, made.steps, out)
+        return _noted("words", f"there are more than {FEW} rows")
+    kernel = by_words.row_words
+    if made.packed is not None and k % 16 == 0:
+        kernel, x, w = by_words.row_ternary, _words(given.values, m, k // 16, 4), made.packed
+    for part in shapes.chunks(n):
+        over = -(-(part.stop - part.start) // by_words.ROWS) * by_words.LANES, m
+        kernel.over(over, device=device)(x, w[part], given.steps, made.steps[part], out[:, part])
+    return _noted("row", f"there are {FEW} rows or fewer")
+
+
+def _noted(variant: str, reason: str) -> bool:
+    note(Decision("matmul_q", variant, Tier.EXACT, reason))
+    return True
+
+
+def _by_library(given: Quantised, made: Quantised, out: Array, device: Any) -> bool:
+    """Multiply by the vendor's library: sums of integers, so exact; then scale them where they lie.
+
+    Tell whether that was done: it may not be there, or not have such a product.
+    """
+    multiply = library(device)
+    if multiply is None:
+        return False
+    sums = Array(out.buffer, "i32", out.shape)
+    x, w = (item.reshape(1, *item.shape) for item in (given.values, made.values))
+    try:
+        multiply(x, w.transpose(0, 2, 1), sums.reshape(1, *out.shape))
+    except DeviceError:
+        return False
+    out.buffer.written()
+    over, block = (out.shape[1], out.shape[0]), shapes.block(out.shape[0])
+    by_words.scaled.over(over, device=device, block=block)(sums, given.steps, made.steps, out)
+    return _noted("library", "sums of integers are exact in every order")
 
 
 def matmul_q_backward(grad: Array, x: Array, w: Array, scheme: str = "int8") -> tuple[Array, Array]:

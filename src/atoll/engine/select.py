@@ -58,8 +58,8 @@ decisions: deque[Decision] = deque(maxlen=256)
 
 #: K is split where one tile of results would wait for so many products.
 LONG, PART = 8192, 2048
-#: The larger tiles serve from here on.
-WIDE = 128
+#: The larger tiles serve from here on, and the largest from so many results.
+WIDE, MANY = 128, 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,8 @@ def decide_product(product: Product, able: Capability, tier: Tier) -> Decision:
         variant, reason = "plain", "shared memory gains nothing here"
     elif able.group_size < 256:
         variant, reason = "plain", f"a group has {able.group_size} work-items here, tiles take 256"
+    elif min(product.m, product.n) >= WIDE and product.batch * product.m * product.n >= MANY:
+        variant, reason = "block", f"there are {MANY} results or more"
     elif product.m >= WIDE and product.n >= WIDE:
         variant, reason = "wide", f"both sides have {WIDE} or more"
     else:

@@ -5,7 +5,7 @@ has no `product`. Source of every constant: cublasLt.h and library_types.h of CU
 the same). Not run on hardware yet: plan tested.
 
 The library counts in columns, arrays here lie in rows: out = x y by rows is outᵀ = yᵀ xᵀ by columns, so y
-goes first. TF32 is off: CUBLAS_COMPUTE_32F.
+goes first. TF32 is off: CUBLAS_COMPUTE_32F. Sums of i8 are integers, so they are exact.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from typing import Any
 from atoll.diagnostics import Diagnostic
 from atoll.errors import DeviceError, LaunchError
 
-_TYPES = {"f32": 0, "f16": 2, "bf16": 14}  # CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF
-_COMPUTE_32F = 68
+_TYPES = {"f32": 0, "f16": 2, "i8": 3, "i32": 10, "bf16": 14}  # CUDA_R_32F, _16F, _8I, _32I, _16BF
+#: By the result's type: CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32I; and what holds the factors of a sum.
+_COMPUTE: dict[str, tuple[int, Any]] = {"f32": (68, ctypes.c_float), "i32": (72, ctypes.c_int32)}
 _TRANSPOSE_A, _TRANSPOSE_B = 3, 4  # CUBLASLT_MATMUL_DESC_TRANSA, _TRANSB
 _BATCHES, _APART = 5, 6  # CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, _STRIDED_BATCH_OFFSET
 _WORKSPACE = 1  # CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
@@ -82,7 +83,9 @@ class Products:
         self._lib.cublasLtDestroy(self._handle)
 
     def __call__(self, x: Any, y: Any, out: Any) -> None:
-        """Queue out = x y on the device's own stream: (batch, m, k) by (batch, k, n), the result f32.
+        """Queue out = x y on the device's own stream: (batch, m, k) by (batch, k, n).
+
+        The result is f32, or i32 of operands that are i8.
 
         Raises:
             LaunchError: Where an operand has gaps in both of its last dimensions.
@@ -101,15 +104,16 @@ class Products:
         batch, m, n = out.shape
         k = x.shape[2]
         (turn_y, step_y), (turn_x, step_x) = leading(y), leading(x)
-        operation = self._made(made, "MatmulDesc", _COMPUTE_32F, _TYPES["f32"])
+        result, (compute, number) = _TYPES[out.element], _COMPUTE[out.element]
+        operation = self._made(made, "MatmulDesc", compute, result)
         for attribute, turn in ((_TRANSPOSE_A, turn_y), (_TRANSPOSE_B, turn_x)):
             self._set("cublasLtMatmulDescSetAttribute", operation, attribute, ctypes.c_int32(turn))
         sizes = (k, n) if turn_y else (n, k), (m, k) if turn_x else (k, m)
         a = self._layout(made, kind, *sizes[0], step_y, batch, y.strides[0])
         b = self._layout(made, kind, *sizes[1], step_x, batch, x.strides[0])
-        c = self._layout(made, _TYPES["f32"], n, m, out.strides[1], batch, out.strides[0])
+        c = self._layout(made, result, n, m, out.strides[1], batch, out.strides[0])
         chosen = self._chosen(made, operation, (a, b, c), [aligned(item) for item in (y, x, out, out)])
-        one, zero = ctypes.c_float(1.0), ctypes.c_float(0.0)
+        one, zero = number(1), number(0)
         at_y, at_x, at_out = (ctypes.c_void_p(item.address) for item in (y, x, out))
         space = ctypes.c_void_p(self._device.address(self._workspace)), ctypes.c_size_t(WORKSPACE_BYTES)
         told = (ctypes.byref(one), at_y, a, at_x, b, ctypes.byref(zero), at_out, c, at_out, c)

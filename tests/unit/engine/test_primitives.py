@@ -29,6 +29,8 @@ X = np.arange(12, dtype=np.float32).reshape(3, 4)
     ("product", "able", "tier", "variant", "parts"),
     [
         (Product(1, 512, 512, 512), Capability("gpu:0"), Tier.EXACT, "wide", 1),
+        (Product(1, 2048, 2048, 64), Capability("gpu:0"), Tier.EXACT, "block", 1),
+        (Product(1, 100, 1 << 20, 64), Capability("gpu:0"), Tier.EXACT, "tiled", 1),
         (Product(1, 4, 512, 512), Capability("gpu:0"), Tier.EXACT, "tiled", 1),
         (Product(1, 512, 512, 512), Capability("cpu:0", shares=False), Tier.EXACT, "plain", 1),
         (Product(1, 512, 512, 512), Capability("gpu:0", group_size=128), Tier.EXACT, "plain", 1),

@@ -14,7 +14,7 @@ import atoll
 from atoll.runtime.array import Array, empty
 from atoll_plugins.cuda.blas import Products
 
-_KINDS = {0: np.float32, 2: np.float16}
+_KINDS = {0: np.float32, 2: np.float16, 3: np.int8, 10: np.int32}
 
 
 def _number(value: Any) -> Any:
@@ -65,10 +65,12 @@ class _Library:
         beta, _, _, d, ld = rest[:5]
         assert (alpha._obj.value, beta._obj.value) == (1.0, 0.0)
         asked = self.items[operation.value]
-        left, right = self.columns(a, la), self.columns(b, lb)
+        left, right, result = self.columns(a, la), self.columns(b, lb), self.columns(d, ld)
+        assert asked["made"] == ([72, 10] if result.dtype == np.int32 else [68, 0])
+        assert isinstance(alpha._obj, ctypes.c_int32 if result.dtype == np.int32 else ctypes.c_float)
         left = left.swapaxes(1, 2) if asked[3] else left
         right = right.swapaxes(1, 2) if asked[4] else right
-        self.columns(d, ld)[:] = left.astype("f4") @ right.astype("f4")
+        result[:] = left.astype(result.dtype) @ right.astype(result.dtype)
 
 
 class _Device:
@@ -103,6 +105,14 @@ def test_what_the_library_is_told_is_the_product(kind: str, turn_x: bool, turn_y
     assert library.alive == 1  # the handle
     products.close()
     assert library.alive == 0
+
+
+def test_products_of_bytes_are_sums_of_integers() -> None:
+    random = np.random.default_rng(0)
+    x, w = (random.integers(-128, 128, (1, rows, 8)).astype("i1") for rows in (5, 12))
+    out = empty((1, 5, 12), "i32", device="cpu")
+    Products(_Library(), _Device())(_on(x), _on(w).transpose(0, 2, 1), out)
+    assert (out.numpy() == x.astype("i4") @ w.astype("i4").swapaxes(1, 2)).all()
 
 
 def test_a_failing_call_is_an_error_and_leaves_nothing_behind() -> None:

@@ -12,8 +12,8 @@ from atoll.engine import maths
 
 T = TypeVar("T")
 TILE = 16
-#: The larger tiles: a work-item has `OWN` by `OWN` results.
-OWN, WIDE, DEEP = 4, 64, 8
+#: The larger tiles, `DEEP` along K: by variant, how many results by how many a work-item has.
+OWN, DEEP = {"wide": 4, "block": 8}, 8
 
 
 @kernel
@@ -52,44 +52,44 @@ def matmul_tiled(x: view[T, 3], y: view[T, 3], out: view[f32, 3]):
 
 
 @kernel(block=(TILE, TILE))
-def matmul_wide(  # noqa: C901
-    x: view[T, 3], y: view[T, 3], out: view[f32, 3]
-):
-    """Sixteen results a work-item, tiles of 64 by 64, 8 deep: for large products."""
-    left, right = atoll.shared(f32, (DEEP, WIDE + 1)), atoll.shared(f32, (DEEP, WIDE + 1))
-    sums, rows, cols = fixed[f32, OWN * OWN](), fixed[f32, OWN](), fixed[f32, OWN]()
+def matmul_wide(x: view[T, 3], y: view[T, 3], out: view[f32, 3], own: atoll.const[int]):
+    """`own` by `own` results a work-item, `DEEP` products of each at once: for large products.
+
+    The next tiles are on their way to registers meanwhile. What lies behind K is 0 times 0, which changes no
+    sum: one that began at 0 is never -0.
+    """
+    left, right = atoll.shared(f32, (DEEP, TILE * own + 1)), atoll.shared(f32, (DEEP, TILE * own + 1))
+    sums, rows, cols = fixed[f32, own * own](), fixed[f32, own](), fixed[f32, own]()
+    next_left, next_right = fixed[f32, own // 2](), fixed[f32, own // 2]()
     i, j, b = atoll.local_id(0), atoll.local_id(1), atoll.group_id(2)
-    lane = j * TILE + i
-    m0, n0 = atoll.group_id(1) * WIDE, atoll.group_id(0) * WIDE
+    lane, side = j * TILE + i, TILE * own
+    m0, n0 = atoll.group_id(1) * side, atoll.group_id(0) * side
     depth = i32(x.shape[2])
-    for k in range(OWN * OWN):
-        sums[k] = 0.0
-    for first in range(0, depth, DEEP):
-        for part in range(2):
+    for first in range(-DEEP, depth, DEEP):
+        for part in range(own // 2):
             at = lane + part * (TILE * TILE)
-            ak, am = at % DEEP, at // DEEP
-            a, c = f32(0.0), f32(0.0)
-            if m0 + am < x.shape[1] and first + ak < depth:
-                a = f32(x[b, m0 + am, first + ak])
-            left[ak, am] = a
-            bk, bn = at // WIDE, at % WIDE
-            if n0 + bn < y.shape[2] and first + bk < depth:
-                c = f32(y[b, first + bk, n0 + bn])
-            right[bk, bn] = c
+            m, k = m0 + at // DEEP, first + DEEP + at % DEEP
+            next_left[part] = f32(x[b, m, k]) if m < x.shape[1] and k < depth else f32(0.0)
+            n, k = n0 + at % side, first + DEEP + at // side
+            next_right[part] = f32(y[b, k, n]) if n < y.shape[2] and k < depth else f32(0.0)
+        if first >= 0:
+            for k in range(DEEP):
+                for r in range(own):
+                    rows[r], cols[r] = left[k, j + r * TILE], right[k, i + r * TILE]
+                for r in range(own):
+                    for s in range(own):
+                        sums[r * own + s] += rows[r] * cols[s]
         atoll.barrier()
-        for k in range(min(DEEP, depth - first)):
-            for r in range(OWN):
-                rows[r] = left[k, j + r * TILE]
-                cols[r] = right[k, i + r * TILE]
-            for r in range(OWN):
-                for s in range(OWN):
-                    sums[r * OWN + s] += rows[r] * cols[s]
+        for part in range(own // 2):
+            at = lane + part * (TILE * TILE)
+            left[at % DEEP, at // DEEP] = next_left[part]
+            right[at // side, at % side] = next_right[part]
         atoll.barrier()
-    for r in range(OWN):
-        for s in range(OWN):
+    for r in range(own):
+        for s in range(own):
             m, n = m0 + j + r * TILE, n0 + i + s * TILE
             if m < out.shape[1] and n < out.shape[2]:
-                out[b, m, n] = maths.canonical(sums[r * OWN + s])
+                out[b, m, n] = maths.canonical(sums[r * own + s])
 
 
 @kernel

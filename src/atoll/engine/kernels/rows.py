@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import atoll
-from atoll import device, f32, i8, i32, kernel, u32, view
+from atoll import device, f32, fixed, i8, i32, kernel, u32, view
 from atoll.engine import maths
 
 LANES = 128
+#: How many elements of a row a work-item may hold, where a row is read once and is not as many for each.
+HELD = (4, 8, 16, 32)
 #: What :func:`reduce` does, by number.
 REDUCE = ("sum", "max", "min", "abs_sum", "abs_max", "square_sum")
 #: The elements that :func:`scan` does in one work-group, and each work-item.
@@ -196,6 +198,34 @@ def softmax(x: view[f32, 2], out: view[f32, 2]):
 
 
 @kernel(block=LANES)
+def softmax_held(x: view[f32, 2], out: view[f32, 2], each: atoll.const[int], whole: atoll.const[int]):
+    """As :func:`softmax`, of at most `each` elements a work-item (exactly, where `whole` is 1).
+
+    They are read once, and their powers made once.
+    """
+    held = fixed[f32, each]()
+    lane, row = atoll.local_id(0), atoll.group_id(0)
+    size = i32(x.shape[1])
+    for k in range(each):
+        if whole == 1 or lane + k * LANES < size:
+            held[k] = x[row, lane + k * LANES]
+    peak = x[row, 0]
+    for k in range(each):
+        if whole == 1 or lane + k * LANES < size:
+            peak = larger(peak, held[k])
+    peak = folded(peak, larger)
+    total = f32(0.0)
+    for k in range(each):
+        if whole == 1 or lane + k * LANES < size:
+            held[k] = maths.exp(held[k] - peak)
+            total += held[k]
+    share = maths.recip(folded(total, add))
+    for k in range(each):
+        if whole == 1 or lane + k * LANES < size:
+            out[row, lane + k * LANES] = maths.canonical(held[k] * share)
+
+
+@kernel(block=LANES)
 def layer_norm(x: view[f32, 2], scale: view[f32], shift: view[f32], epsilon: f32, out: view[f32, 2]):
     """Return (x - mean) / sqrt(variance + epsilon) * scale + shift, row by row."""
     lane, row = atoll.local_id(0), atoll.group_id(0)
@@ -212,6 +242,41 @@ def layer_norm(x: view[f32, 2], scale: view[f32], shift: view[f32], epsilon: f32
     by = maths.rsqrt(folded(total, add) * per + epsilon)
     for at in range(lane, size, LANES):
         out[row, at] = maths.canonical((x[row, at] - mean) * by * scale[at] + shift[at])
+
+
+@kernel(block=LANES)
+def layer_norm_held(
+    x: view[f32, 2],
+    scale: view[f32],
+    shift: view[f32],
+    epsilon: f32,
+    out: view[f32, 2],
+    each: atoll.const[int],
+    whole: atoll.const[int],
+):
+    """As :func:`layer_norm`, of at most `each` elements a work-item, read once; `whole` as in softmax."""
+    held = fixed[f32, each]()
+    lane, row = atoll.local_id(0), atoll.group_id(0)
+    size = i32(x.shape[1])
+    per = maths.recip(f32(size))
+    for k in range(each):
+        if whole == 1 or lane + k * LANES < size:
+            held[k] = x[row, lane + k * LANES]
+    total = f32(0.0)
+    for k in range(each):
+        if whole == 1 or lane + k * LANES < size:
+            total += held[k]
+    mean = folded(total, add) * per
+    total = f32(0.0)
+    for k in range(each):
+        if whole == 1 or lane + k * LANES < size:
+            held[k] -= mean
+            total += held[k] * held[k]
+    by = maths.rsqrt(folded(total, add) * per + epsilon)
+    for k in range(each):
+        at = lane + k * LANES
+        if whole == 1 or at < size:
+            out[row, at] = maths.canonical(held[k] * by * scale[at] + shift[at])
 
 
 @device
