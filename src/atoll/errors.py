@@ -5,6 +5,8 @@ The values they carry live in :mod:`atoll.diagnostics`.
 
 from __future__ import annotations
 
+import errno
+
 from atoll.diagnostics import Diagnostic, render
 
 
@@ -67,6 +69,44 @@ class StoreError(AtollError):
 
 class BuildError(AtollError):
     """An action failed or the graph is wrong."""
+
+
+_IN_THE_WAY = frozenset((errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY))
+#: What the system refuses for a reason that its user can mend, and what to do.
+_REFUSED = {
+    **dict.fromkeys(
+        (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+        "free the disk, or give the project a folder that may be written",
+    ),
+    **dict.fromkeys(_IN_THE_WAY, "remove what lies there; `atoll clean` removes what builds left"),
+    errno.ENAMETOOLONG: "give it a shorter name",
+    errno.ELOOP: "its links lead in a circle: make them anew",
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "allow more open files (`ulimit -n`)"),
+    **dict.fromkeys((errno.EIO, errno.ESTALE), None),
+}
+
+
+def mendable(error: OSError) -> bool:
+    """Tell whether the system refused for a reason that its user can mend."""
+    return error.errno in _REFUSED
+
+
+def refused_by_system(error: OSError) -> BuildError:
+    """Return the refusal of a file that the system did not give."""
+    name = error.filename2 or error.filename
+    named = () if name is None else (f"file: {_short(str(name))}",)
+    return BuildError(
+        Diagnostic(
+            code="ATL0007",
+            message="the system refused a file",
+            notes=(*named, f"reason: {error.strerror or error}"),
+            hint=_REFUSED.get(error.errno or 0),
+        )
+    )
+
+
+def _short(path: str) -> str:
+    return path if len(path) <= 400 else f"{path[:200]} [{len(path) - 400} characters left out] {path[-200:]}"
 
 
 class CompileError(AtollError):

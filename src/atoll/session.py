@@ -5,7 +5,6 @@ A :class:`Session` is lazy: a build with nothing to do reads neither the manifes
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import time
@@ -20,7 +19,7 @@ from atoll._util.machine import machine
 from atoll._util.spelling import search_path, this_python
 from atoll._util.values import dataclass, field
 from atoll.diagnostics import Diagnostic
-from atoll.errors import BuildError
+from atoll.errors import BuildError, mendable, refused_by_system
 
 if TYPE_CHECKING:
     from atoll.accel import AccelSet
@@ -39,10 +38,6 @@ if TYPE_CHECKING:
 FILES = ("atoll.toml", "pyproject.toml")
 # Where the tools that know libraries of this machine look; another value is another question.
 SEARCHED = ("PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "PKG_CONFIG_SYSROOT_DIR", "CMAKE_PREFIX_PATH")
-VARIABLES = (
-    *("ATOLL_DEVICE", "ATOLL_REQUIRE_DEVICE", "ATOLL_STORE", "ATOLL_CACHE", "ATOLL_OFFLINE"),
-    *("ATOLL_DUMP", "ATOLL_BARRIERS", "NO_COLOR"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -505,6 +500,8 @@ class Session:
 
     def _asked(self) -> dict[str, Any]:
         return {
+            # `compile_commands.json` names it: a project that was moved is planned anew.
+            "root": str(self.root),
             "accel": self.accel_option,
             "no_accel": self.no_accel,
             "profile": self.profile_name,
@@ -523,38 +520,15 @@ def _tops(output: Output) -> list[str]:
     return [path.relative_to(tree).parts[0] for path in inside if len(path.relative_to(tree).parts) > 1]
 
 
-#: What the system refuses for a reason that its user can mend.
-_REFUSED = frozenset(
-    (
-        errno.EACCES,
-        errno.EPERM,
-        errno.EROFS,
-        errno.ENOSPC,
-        errno.EDQUOT,
-        errno.EFBIG,
-        errno.ENOTDIR,
-        errno.EEXIST,
-    )
-)
-
-
 @contextmanager
 def _on_disk() -> Iterator[None]:
     """Refuse where the system refuses a file of the build."""
     try:
         yield
     except OSError as error:
-        if error.errno not in _REFUSED:
-            raise
-        named = () if error.filename is None else (f"file: {error.filename}",)
-        raise BuildError(
-            Diagnostic(
-                code="ATL0007",
-                message="the build could not write a file",
-                notes=(*named, f"reason: {error.strerror}"),
-                hint="free the disk, or give the project a folder that may be written",
-            )
-        ) from error
+        if mendable(error):
+            raise refused_by_system(error) from error
+        raise
 
 
 def open_session(

@@ -64,6 +64,14 @@ def test_a_distribution_without_a_manifest(tmp_path: Path) -> None:
     check("ATL0543_no_manifest", tmp_path, lambda root: building(root, files))
 
 
+def test_a_folder_without_a_manifest_below_a_project_that_has_one(tmp_path: Path) -> None:
+    """The one above is another package's: taking it led to a circle, or to a folder that was not named."""
+    files = {**app('other = { path = "other/inner" }'), "app/other/inner/README": "no"}
+    check("ATL0543_folder", tmp_path, lambda root: building(root, files))
+    write(tmp_path, {"app/other/atoll.toml": '[package]\nname = "other"\n'})
+    check("ATL0543_folder", tmp_path, lambda root: reopened(root / "app").build())
+
+
 def test_more_packages_than_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "MAX_PACKAGES", 2)
     names = ("one", "two", "three")

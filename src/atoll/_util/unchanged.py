@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-FORMAT = "atoll unchanged 2"
+FORMAT = "atoll unchanged 3"
 PLACE = ".atoll/plan/unchanged"
 # What a project root has; above one that has no record nothing is looked for.
 MANIFESTS = ("atoll.toml", "pyproject.toml")
@@ -37,7 +37,12 @@ def answer(start: str, asked: str) -> "str | None":
             head, was_asked, said, lock, *rows = stream.read().split("\n")
     except (OSError, ValueError):
         return None
-    if head != FORMAT or was_asked != asked or rows[-1:] != ["end"] or _is_locked(f"{root}/{lock}"):
+    if (
+        head != FORMAT
+        or was_asked != asked_of(root, asked)
+        or rows[-1:] != ["end"]
+        or _is_locked(f"{root}/{lock}")
+    ):
         return None
     del rows[-1]
     try:
@@ -46,12 +51,17 @@ def answer(start: str, asked: str) -> "str | None":
         return None
 
 
+def asked_of(root: str, asked: str) -> str:
+    """Return the question as it is kept: a project that was moved is another one."""
+    return f"{root}\x1f{asked}"
+
+
 def _root(start: str) -> "str | None":
     folder = start
     while True:
         if os.path.exists(f"{folder}/{PLACE}"):
             return folder
-        if any(os.path.exists(f"{folder}/{name}") for name in MANIFESTS) or folder in ("/", ""):
+        if any(os.path.lexists(f"{folder}/{name}") for name in MANIFESTS) or folder in ("/", ""):
             return None
         folder = os.path.dirname(folder)
 

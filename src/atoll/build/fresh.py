@@ -19,7 +19,7 @@ from atoll.build.values import BuildPlan, Output
 from atoll.diagnostics import Diagnostic, Severity, Span
 from atoll.graph import Action, Graph, Role
 
-FORMAT = 3
+FORMAT = 4
 RECORDS = ".atoll/plan/records"
 _ENGINE = ("atoll", "atoll_plugins")
 _ENGINE_FILES = (".py", ".c", ".h", ".txt")
@@ -83,6 +83,7 @@ def remember(root: Path, key: str, plan: BuildPlan, before: Mapping[str, list[in
         **{name: getattr(plan, name) for name in kept},
         "stamps": dict(before),
         "written": stamps(root, plan.written),
+        "searched": list(plan.graph.searched),
         "actions": [asdict(action) for action in plan.graph.actions],
         "outputs": [asdict(output) for output in plan.outputs],
         "floors": [asdict(floor) for floor in plan.floors],
@@ -106,7 +107,9 @@ def _plan(value: Mapping[str, Any]) -> BuildPlan:
     return BuildPlan(
         folder=_text(value["folder"]),
         plan_folder=_text(value["plan_folder"]),
-        graph=Graph(actions=tuple(_action(row) for row in value["actions"])),
+        graph=Graph(
+            actions=tuple(_action(row) for row in value["actions"]), searched=_texts(value["searched"])
+        ),
         outputs=tuple(
             Output(
                 **{**row, **{name: _texts(row[name]) for name in ("args", "files", "search", "environment")}}

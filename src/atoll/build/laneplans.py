@@ -27,12 +27,14 @@ class LaneRun:
         plans: What each lane answered, by lane; a lane asked twice has its answers joined.
         tools: The payloads that were brought, by lane.
         packages: The libraries of this machine that targets name.
+        searched: The folders in which units look files up by name.
     """
 
     request: BuildRequest
     plans: dict[str, LanePlan] = field(default_factory=dict)
     tools: dict[str, tuple[PayloadRoot, ...]] = field(default_factory=dict)
     packages: Found = field(default_factory=dict)
+    searched: dict[str, None] = field(default_factory=dict)
 
     def plan(self, lane: str, units: Iterable[Unit]) -> LanePlan:
         """Bring what the lane needs for these units and return its plan.
@@ -44,6 +46,7 @@ class LaneRun:
         plugin = self.request.registry.lanes[lane]
         ready = equipped(self.request.manifest, self.packages, lane, units)
         asked = self.lane_request(lane, tuple(sorted(ready, key=lambda unit: (unit.target, unit.path))))
+        self.searched.update((folder, None) for unit in asked.units for folder in unit.includes)
         roots = tuple(self.request.ensure(payload) for payload in plugin.payloads(asked))
         answer = plugin.plan(
             _with_tools(asked, {**asked.tools, **{root.payload.name: root for root in roots}})

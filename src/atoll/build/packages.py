@@ -20,7 +20,7 @@ from atoll.build.lock import Lock, Locked
 from atoll.build.programs import Owner
 from atoll.diagnostics import Diagnostic, Severity
 from atoll.errors import AtollError, BuildError
-from atoll.manifest import Dependency, Manifest, enable, read
+from atoll.manifest import Dependency, Manifest, enable, manifest_in, read
 from atoll.manifest.merge import LIBRARIES, Part, merge_packages, with_data_target
 from atoll.store import Payload
 
@@ -177,7 +177,13 @@ class _Work:
             place = _there(folder, table.path)
             if place.is_dir():
                 why = f"a folder, as {consumer} declares it"
-                return _Found(name, consumer, table, place, table.path, why, manifest=read(place))
+                found = _Found(name, consumer, table, place, table.path, why)
+                own = manifest_in(place)
+                # What lies above is another package's, most often the consumer's own.
+                if own is None:
+                    raise BuildError(_no_manifest(found, f"folder `{place}`", "atoll.toml, or [tool.atoll]"))
+                found.manifest = read(own)
+                return found
             if place.is_file() and place.name.endswith(ARCHIVES):
                 root = self.world.store().take(place, name, say=self.world.say)
                 self.world.lock.taken(name, place.name, root.distributions)
@@ -300,10 +306,10 @@ def _opened(found: _Found, file: str) -> _Found:
             if (top / "atoll.toml").is_file() or (top / "pyproject.toml").is_file():
                 found.folder, found.manifest = top, read(top)
                 return found
-        raise BuildError(_no_manifest(found, file))
+        raise BuildError(_no_manifest(found, f"distribution `{file}`", "atoll.toml, or pyproject.toml"))
     descriptors = sorted(found.folder.glob("*.dist-info/atoll.json"))
     if not descriptors:
-        raise BuildError(_no_manifest(found, file))
+        raise BuildError(_no_manifest(found, f"distribution `{file}`", "*.dist-info/atoll.json"))
     from atoll.build.prebuilt import offer_of
 
     found.offer = offer_of(descriptors[0], found.folder, found.name)
@@ -371,14 +377,16 @@ def _no_source(consumer: str, name: str, table: Dependency, place: Path) -> Diag
     )
 
 
-def _no_manifest(found: _Found, file: str) -> Diagnostic:
-    wanted = "*.dist-info/atoll.json" if file.endswith(".whl") else "atoll.toml, or pyproject.toml"
+def _no_manifest(found: _Found, what: str, wanted: str) -> Diagnostic:
+    folder = what.startswith("folder")
     return Diagnostic(
         code="ATL0543",
-        message=f"the distribution `{file}` is no package that Atoll can use",
+        message=f"the {what} is no package that Atoll can use",
         span=found.table.span,
         notes=(f"dependency: {found.name}, declared by {found.declared_by}", f"looked for: {wanted}"),
-        hint="take a distribution that has it; ordinary Python packages are no dependencies of a build",
+        hint="name the folder that has it, or give it one: `atoll new` shows how"
+        if folder
+        else "take a distribution that has it; ordinary Python packages are no dependencies of a build",
     )
 
 

@@ -391,7 +391,7 @@ def _finish(work: Work) -> BuildPlan:
     return BuildPlan(
         folder=request.folder,
         plan_folder=request.plan_folder,
-        graph=Graph(actions=actions),
+        graph=Graph(actions=actions, searched=tuple(work.lanes.searched)),
         outputs=tuple(work.outputs),
         generated=work.generated.files,
         resolution=resolution(work, floors),

@@ -13,6 +13,8 @@ from typing import Any
 from atoll._util import unchanged
 from atoll._util.files import write_atomic
 from atoll.build.fresh import RECORDS, engine_files, engine_stamp, stamp
+from atoll.graph.lookups import watched
+from atoll.graph.state import State
 
 Stamp = list[int] | None
 
@@ -40,7 +42,7 @@ def keep(root: Path, key: str, engine: str, folder: str, asked: str, said: str) 
         return False
     state = root / folder / ".graph"
     try:
-        for path, was in (*_plan(root, key), *_actions(state)):
+        for path, was in (*_plan(root, key), *_actions(state), *watched(State(root, folder))):
             known = found.setdefault(path, was)
             if not _agree(known, was):
                 return False
@@ -49,7 +51,7 @@ def keep(root: Path, key: str, engine: str, folder: str, asked: str, said: str) 
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
     lock = f"{folder}/.graph/lock"
-    text = unchanged.record(asked, said, lock, found)
+    text = unchanged.record(unchanged.asked_of(str(root), asked), said, lock, found)
     if text is None or any(not _agree(stamp(root / path), was) for path, was in found.items()):
         return False
     write_atomic(root / unchanged.PLACE, text)

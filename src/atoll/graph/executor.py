@@ -23,7 +23,7 @@ from atoll._util.spelling import this_python
 from atoll._util.values import dataclass, field
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
-from atoll.graph import pools, runner
+from atoll.graph import lookups, pools, runner
 from atoll.graph.edge import digest
 from atoll.graph.event import Event, Result
 from atoll.graph.failure import failures
@@ -77,12 +77,14 @@ def execute(
         free = free_memory() if memory is None else memory
         bound = pools.plan((action.memory for action in graph.actions), jobs or processors(), free)
         write_atomic(state.path / "pools.ninja", pools_text(graph, bound))
-        why = reasons(state, graph)
+        looked = lookups.look(state, graph)
+        why = reasons(state, graph, lookups.reasons(state, graph, looked))
         run = _Run(graph, state, listen, held)
         try:
             run.through(bound.jobs)
         finally:
             _remember(state, graph, run, why)
+            lookups.keep(state, graph, looked, run.ran)
             seconds = round(time.monotonic() - begin, 3)
             listen(Event(kind="end", done=len(run.ran), total=len(run.ran), seconds=seconds))
         return Result(

@@ -20,10 +20,13 @@ class Graph:
     Attributes:
         actions: In any order; their names and outputs are unique.
         defaults: The outputs to make; empty for all of those that are not made on demand.
+        searched: The folders in which actions with a depfile look files up by name, there or not: a new file
+            in one may be found in the place of another.
     """
 
     actions: tuple[Action, ...]
     defaults: tuple[str, ...] = ()
+    searched: tuple[str, ...] = ()
 
     @cached_property
     def producers(self) -> Mapping[str, Action]:

@@ -77,8 +77,8 @@ def lay_out(state: State, graph: Graph) -> tuple[str, ...]:
         state.path / "build.ninja",
         graph_text(graph, state.relative, {name: made for name, (made, _) in named.items()}),
     )
-    if not (state.path / FORCED).exists():
-        _write_forced(state, {})
+    # The executor reads it: what a crash left of it must not keep every later build from running.
+    _write_forced(state, _forced(state))
     return removed
 
 
@@ -99,11 +99,11 @@ def specs_text(specs: Mapping[str, str]) -> bytes:
 def _forced(state: State) -> dict[str, int]:
     """Return how often each action was forced, by its digest."""
     try:
-        lines = (state.path / FORCED).read_text(encoding="utf-8").splitlines()
+        lines = (state.path / FORCED).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return {}
     found = [line.removeprefix("forced_").partition(" = ") for line in lines]
-    return {name: int(number) for name, _, number in found if number.isdecimal()}
+    return {name: int(number) for name, _, number in found if name.isalnum() and number.isdecimal()}
 
 
 def _write_forced(state: State, numbers: Mapping[str, int]) -> None:
@@ -159,10 +159,15 @@ def _remove(state: State, path: str) -> bool:
     return existed
 
 
-def reasons(state: State, graph: Graph) -> dict[str, list[str]]:
+def reasons(state: State, graph: Graph, more: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """Return for each action that must run by itself why, and force it.
 
     Actions that must run only because another one wrote something new are not listed.
+
+    Args:
+        state: The build folder.
+        graph: Its graph.
+        more: Further reasons, by the action's name.
     """
     known: dict[str, list[int] | None] = {}
 
@@ -174,7 +179,7 @@ def reasons(state: State, graph: Graph) -> dict[str, list[str]]:
     ran_as = _earlier(state)
     found: dict[str, list[str]] = {}
     for action in graph.actions:
-        why = _why(state, graph, action, now, ran_as)
+        why = [*_why(state, graph, action, now, ran_as), *more.get(action.name, ())]
         if why:
             found[action.name] = why
     # An executor that remembers nothing runs everything unasked.

@@ -26,7 +26,7 @@ from atoll.manifest.model import (
     TargetKind,
     Variant,
 )
-from atoll.manifest.reader import find, read
+from atoll.manifest.reader import find, manifest_in, read
 from atoll.manifest.selection import LeftOut, SelectedUnit, Selection, select
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "Variant",
     "enable",
     "find",
+    "manifest_in",
     "read",
     "select",
 ]

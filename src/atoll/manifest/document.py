@@ -124,6 +124,9 @@ def _nodes(data: Mapping[str, Any], places: Places, file: str, lines: list[str])
             return Node({name: build(item, (*path, name)) for name, item in value.items()}, span, at)
         if isinstance(value, list):
             return Node([build(item, (*path, index)) for index, item in enumerate(value)], span, at)
+        if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+            limit = Limit("an integer is too large", "more than 64 bits", "64 bits", at.line, at.column)
+            raise ManifestError(_bound(file, lines, limit))
         return Node(value, span, at)
 
     return build(data, ())

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
+import errno
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atoll._util.installed import version as installed_version
+from atoll._util.values import replace
 from atoll.diagnostics import Diagnostic, Span
 from atoll.errors import AtollError, ManifestError, UnreadableError
 from atoll.manifest.check import check
@@ -39,19 +44,9 @@ def find(start: Path) -> Path:
     """
     start = start.absolute()
     for folder in (start, *start.parents):
-        own, shared = folder / FILE, folder / SHARED_FILE
-        in_shared = shared.is_file() and _mentions(shared)
-        if own.is_file() and in_shared:
-            raise ManifestError(
-                Diagnostic(
-                    code="ATL0207",
-                    message="one project has two manifests",
-                    notes=(f"one is {own}", f"the other is [tool.atoll] in {shared}"),
-                    hint="keep one of them",
-                )
-            )
-        if own.is_file() or in_shared:
-            return own if own.is_file() else shared
+        found = manifest_in(folder)
+        if found is not None:
+            return found
     raise UnreadableError(
         Diagnostic(
             code="ATL0208",
@@ -65,13 +60,35 @@ def find(start: Path) -> Path:
     )
 
 
+def manifest_in(folder: Path) -> Path | None:
+    """Return the manifest of the project whose root a folder is, or None where it is none's.
+
+    Raises:
+        ManifestError: Where it has both.
+    """
+    own, shared = folder / FILE, folder / SHARED_FILE
+    in_shared = shared.is_file() and _mentions(shared)
+    # Also a link that leads nowhere, a folder: nobody means the project above who has put one here.
+    if not os.path.lexists(own):
+        return shared if in_shared else None
+    if in_shared:
+        raise ManifestError(
+            Diagnostic(
+                code="ATL0207",
+                message="one project has two manifests",
+                notes=(f"one is {own}", f"the other is [tool.atoll] in {shared}"),
+                hint="keep one of them",
+            )
+        )
+    return own
+
+
 def _mentions(shared: Path) -> bool:
-    text = shared.read_bytes()[:MAX_BYTES].decode(errors="replace")
-    if "atoll" not in text:
-        return False
     try:
-        return _own_table(parse(text, str(shared))) is not None
-    except AtollError:
+        with shared.open("rb") as stream:
+            text = stream.read(MAX_BYTES).decode("utf-8-sig", "replace")
+        return "atoll" in text and _own_table(parse(text, str(shared))) is not None
+    except (AtollError, OSError):
         return False
 
 
@@ -90,7 +107,11 @@ def read(path: Path) -> Manifest:
 
 
 def _text(path: Path) -> str:
+    data = b""
     try:
+        # A pipe in its place would be waited for.
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "it is no file")
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
@@ -102,17 +123,30 @@ def _text(path: Path) -> str:
                     notes=(f"found: more than {MAX_BYTES} bytes", f"bound: {MAX_BYTES} bytes"),
                 )
             )
-        return data.decode("utf-8")
+        # Some editors put a mark of the order of bytes in front.
+        return data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        span, reason = Span(file=str(path)), str(error)
+        if isinstance(error, UnicodeDecodeError):
+            span, reason = _undecoded(path, data, error)
+        elif error.strerror:
+            reason = error.strerror
         raise UnreadableError(
             Diagnostic(
                 code="ATL0002",
                 message="the manifest could not be read",
-                span=Span(file=str(path)),
+                span=span,
                 notes=(f"reason: {reason}",),
             )
         ) from None
+
+
+def _undecoded(path: Path, data: bytes, error: UnicodeDecodeError) -> tuple[Span, str]:
+    """Return where a text is not UTF-8, and that it is not."""
+    before = data.removeprefix(codecs.BOM_UTF8)[: error.start]
+    line = before.rpartition(b"\n")[2].decode("utf-8", "replace")
+    place = Span(file=str(path), line=before.count(b"\n") + 1, column=len(line) + 1)
+    return place, f"it is not UTF-8: byte 0x{error.object[error.start]:02x}, {error.reason}"
 
 
 def _own_table(document: Node) -> Node | None:
@@ -187,7 +221,11 @@ def _overlays(document: Node) -> tuple[tuple[Overlay, ...], list[Diagnostic]]:
         try:
             overlays.append(Overlay(text, body.span, _predicate(text, body), body))
         except AtollError as error:
-            faults += [anchored(fault, body.span, len(text)) for fault in error.diagnostics]
+            found = [anchored(fault, body.span, len(text)) for fault in error.diagnostics]
+            if re.fullmatch(r"[\w-]+", text):  # a target of this name is meant: its keys say nothing more
+                faults += [replace(fault, hint=f"write `[targets.{text}]`") for fault in found]
+                continue
+            faults += found
         converter = Converter(partial=True)
         converter.table(Overlaid, body, f"target.'{text}'")
         faults += converter.faults

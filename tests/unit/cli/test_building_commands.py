@@ -132,6 +132,34 @@ def test_a_file_in_the_place_of_the_build_folder_is_a_diagnostic(tmp_path: Path)
     assert (tmp_path / ".atoll").read_text() == "mine"
 
 
+@pytest.mark.parametrize("name", ["build/release-none/.graph/specs", "build/release-none/resolution.json"])
+def test_a_folder_in_the_place_of_a_file_of_the_build_is_a_diagnostic(tmp_path: Path, name: str) -> None:
+    write(tmp_path, PROGRAM)
+    (tmp_path / ".atoll" / name).mkdir(parents=True)
+    done = atoll("build", where=tmp_path)
+    assert done.returncode == 1
+    assert "error[ATL0007]" in done.stderr
+    assert f"file: {tmp_path / '.atoll' / name}" in done.stderr
+    assert "`atoll clean`" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        f'[build]\nprogram = "{"x" * 300}.py"\n',
+        f'[boundary.b]\nmodule = "m"\nroots = ["{"x" * 300}"]\n',
+        f'[dependencies]\nx = {{ path = "{"x" * 300}" }}\n',
+        f'[lane.host]\ncompiler = "{"x" * 300}"\n',
+    ],
+)
+def test_a_name_that_no_file_can_have_is_a_diagnostic(tmp_path: Path, keys: str) -> None:
+    write(tmp_path, {**PROGRAM, "atoll.toml": PROGRAM["atoll.toml"] + keys})
+    done = atoll("build", where=tmp_path)
+    assert done.returncode == 1
+    assert "error[ATL0007]: the system refused a file\n" in done.stderr
+    assert "reason: File name too long\n  help: give it a shorter name" in done.stderr
+
+
 def test_no_manifest_is_unreadable_and_exit_2(tmp_path: Path) -> None:
     done = atoll("build", "--json", where=tmp_path)
     assert done.returncode == 2

@@ -93,6 +93,28 @@ def test_a_project_inside_another_one_is_not_mistaken_for_it(root: Path) -> None
     assert "atoll.session" in imported
 
 
+def test_a_manifest_that_leads_nowhere_is_not_mistaken_for_the_project_above(root: Path) -> None:
+    (root / "src/inner").mkdir()
+    (root / "src/inner/atoll.toml").symlink_to("gone")
+    done = subprocess.run(
+        [sys.executable, "-c", "from atoll.cli import main; main()", "build"],
+        cwd=root / "src/inner",
+        env=ENVIRONMENT,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_a_project_that_was_moved_is_planned_anew(root: Path) -> None:
+    """What clangd reads names the root; a move changes no time of any file."""
+    moved = root.rename(root.with_name("moved 文"))
+    assert not kept(moved)
+    text = (moved / ".atoll/build/release-none/compile_commands.json").read_text(encoding="utf-8")
+    assert str(moved) in text
+    assert kept(moved)
+
+
 def test_another_question_is_asked_anew(root: Path) -> None:
     assert not kept(root, "build", "--no-accel")
     assert not kept(root, "build")
@@ -201,7 +223,7 @@ def test_a_running_build_is_waited_for(root: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "\n", "atoll unchanged 2", "atoll unchanged 2\n\n\n\nend", "\0" * 100, "\ud800", "1 2 3\n" * 9],
+    ["", "\n", "atoll unchanged 3", "atoll unchanged 3\n\n\n\nend", "\0" * 100, "\ud800", "1 2 3\n" * 9],
 )
 def test_a_record_that_is_broken_is_no_answer(root: Path, text: str) -> None:
     path = root / ".atoll/plan/unchanged"

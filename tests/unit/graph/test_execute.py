@@ -261,3 +261,15 @@ def _alive(pid: int) -> bool:
 def test_a_missing_source_is_named(project: Project) -> None:
     with pytest.raises(BuildError, match="absent"):
         project.build(copy("absent", out("b")))
+
+
+@pytest.mark.parametrize("left", [b"\xff{[1", b"\0" * 64, b"", b"forced_ = \nforced_a$b = 1\n"])
+def test_what_a_crash_left_of_the_list_of_forced_actions_is_made_anew(project: Project, left: bytes) -> None:
+    """The executor includes it: zeros, as a power cut leaves, kept every later build from running."""
+    project.put("a", "1")
+    assert project.build(copy("a", out("b"))).ran
+    (project.root / FOLDER / ".graph/forced.ninja").write_bytes(left)
+    assert project.build(copy("a", out("b"))).ran == ()
+    project.put("a", "2")
+    assert project.build(copy("a", out("b"))).ran
+    assert project.get(out("b")) == "2"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -277,3 +278,35 @@ def test_a_file_that_is_no_text_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "atoll.toml").write_bytes(b"\xff\xfe")
     refused(tmp_path / "atoll.toml", "ATL0002", "could not be read")
     refused(tmp_path / "missing.toml", "ATL0002", "No such file")
+
+
+def test_a_mark_of_the_order_of_bytes_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "atoll.toml").write_bytes(b"\xef\xbb\xbf" + HEAD.encode())
+    assert read(tmp_path).package.name == "demo"
+    (tmp_path / "atoll.toml").write_bytes(b"\xef\xbb\xbf" + HEAD.encode() + b"# \xff")
+    found = refused(tmp_path / "atoll.toml", "ATL0002", "it is not UTF-8: byte 0xff")
+    assert found.span is not None
+    assert (found.span.line, found.span.column) == (3, 3)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "circle", "nowhere", "device"])
+def test_what_stands_in_a_manifests_place_hides_the_project_above(tmp_path: Path, kind: str) -> None:
+    """Before, the project above was built instead, or a pipe was waited for."""
+    write(tmp_path, HEAD)
+    inner = tmp_path / "inner" / "atoll.toml"
+    inner.parent.mkdir()
+    if kind == "folder":
+        inner.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(inner)
+    else:
+        inner.symlink_to({"circle": "atoll.toml", "nowhere": "gone", "device": "/dev/zero"}[kind])
+    assert find(inner.parent) == inner
+    refused(inner, "ATL0002", "could not be read", "reason: ")
+
+
+def test_a_shared_manifest_above_that_may_not_be_read_is_no_manifest(tmp_path: Path) -> None:
+    write(tmp_path, HEAD)
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner/pyproject.toml").symlink_to("/proc/self/mem")
+    assert find(tmp_path / "inner") == tmp_path / "atoll.toml"

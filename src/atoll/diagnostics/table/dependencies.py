@@ -17,9 +17,9 @@ CODES = {
         "are known to be one.",
     ),
     "ATL0543": CodeInfo(
-        "a distribution without a manifest",
-        "A source distribution is built by its `atoll.toml`, a wheel is matched by the descriptor in its "
-        "`.dist-info`. This one has neither.",
+        "a folder or distribution without a manifest",
+        "A folder and a source distribution are built by their `atoll.toml`, a wheel is matched by the "
+        "descriptor in its `.dist-info`. This one has neither. What lies above it is another package's.",
     ),
     "ATL0544": CodeInfo(
         "another version was asked for",
