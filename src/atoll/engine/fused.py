@@ -192,7 +192,7 @@ class Fused:
         kernel = self._kernel(found, "rows")[2]
         given, (result,) = _fours(self.__name__, found, arrays, shape), shapes.filled([out])
         b, rows = result.shape[1], result.shape[2]
-        for part in shapes.chunks(result.shape[0] * b * rows):
+        for part in shapes.chunks(result.shape[0] * b * rows, out.device):
             over = (part.stop - part.start) * lowering.LANES
             sizes = shape[-1], rows, b, part.start
             kernel.over(over, device=out.device)(*given, *numbers, result, *sizes)

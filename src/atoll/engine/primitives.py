@@ -237,7 +237,7 @@ def _rows(x: Array) -> Array:
 
 def _over_rows(kernel: Any, count: int, device: Any, *arguments: Any, along: Sequence[int]) -> None:
     """Launch a kernel with a group for each row; the arguments of the numbers `along` have the rows first."""
-    for part in shapes.chunks(count):
+    for part in shapes.chunks(count, device):
         given = [item[part] if at in along else item for at, item in enumerate(arguments)]
         kernel.over((part.stop - part.start) * by_row.LANES, device=device)(*given)
 
@@ -323,19 +323,24 @@ def scan(x: Array, axis: int = -1, *, reverse: bool = False) -> Array:
     if out.size:
         given, result = _rows(moved), out.reshape(-1, moved.shape[-1])
         turn = slice(None, None, -1 if reverse else 1)
-        for part in shapes.chunks(result.shape[0]):
-            _scanned(given[part, turn], result[part, turn], device)
+        _scanned(given[:, turn], result[:, turn], device)
     order = list(range(x.ndim - 1))
     order.insert(axis % x.ndim, x.ndim - 1)
     return out.transpose(*order)
 
 
 def _scanned(x: Array, out: Array, device: Any) -> None:
-    count, size = x.shape
-    chunk = by_row.CHUNK
-    if size % scans.FOUR == 0:
+    if x.shape[1] % scans.FOUR == 0:
         _spanned(x, out, device)
         return
+    for first in range(0, x.shape[0], shapes.GROUPS):
+        part = slice(first, first + shapes.GROUPS)
+        _chunked(x[part], out[part], device)
+
+
+def _chunked(x: Array, out: Array, device: Any) -> None:
+    count, size = x.shape
+    chunk = by_row.CHUNK
     sums = empty((count, -(-size // chunk)), "f32", device=device)
     by_row.scan.over((sums.shape[1] * (chunk // by_row.RUN), count), device=device)(x, out, sums)
     if sums.shape[1] > 1:
@@ -353,14 +358,14 @@ def _spanned(x: Array, out: Array, device: Any) -> None:
     count, size = x.shape
     chunks = -(-size // by_row.CHUNK)
     each = next(most for most in (1, 2, 4, scans.MOST) if chunks <= most or most == scans.MOST)
+    spans = -(-chunks // each)
     given, result = shapes.pieces(x, scans.FOUR), shapes.pieces(out, scans.FOUR)
 
     def launch(mode: int, sums: Array) -> None:
         made = scans.span.instance(each=each, mode=mode)
-        spans = -(-chunks // each)
-        for at in range(0, spans, shapes.GROUPS):
-            over = (min(spans - at, shapes.GROUPS) * scans.LANES, count)
-            made.over(over, device=device)(given, sums, result, at * each)
+        for part in shapes.chunks(count * spans, device):
+            over = (part.stop - part.start) * scans.LANES
+            made.over(over, device=device)(given, sums, result, spans, part.start)
 
     sums = empty((count, chunks), "f32", device=device)
     if chunks <= each:

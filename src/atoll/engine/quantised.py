@@ -132,7 +132,7 @@ def _by_words(given: Quantised, made: Quantised, out: Array, device: Any) -> boo
     kernel = by_words.row_words
     if made.packed is not None and k % 16 == 0:
         kernel, x, w = by_words.row_ternary, _words(given.values, m, k // 16, 4), made.packed
-    for part in shapes.chunks(n):
+    for part in shapes.chunks(n, device):
         over = -(-(part.stop - part.start) // by_words.ROWS) * by_words.LANES, m
         kernel.over(over, device=device)(x, w[part], given.steps, made.steps[part], out[:, part])
     return _noted("row", f"there are {FEW} rows or fewer")

@@ -10,8 +10,10 @@ from atoll.errors import LaunchError
 from atoll.kernels.resident import elsewhere
 from atoll.runtime.array import Array
 
-#: The most work-groups in one dimension that every device runs, and rows that are launched at once.
+#: The most work-groups in one dimension that every device runs.
 GROUPS = 65535
+#: The most of a launch whatever a device states: 256 work-items of each are counted in 31 bits.
+MOST = 1 << 22
 #: A long flat array is launched as rows of this many elements.
 ROW = 4096
 
@@ -111,9 +113,14 @@ def filled(arrays: list[Array]) -> list[Array]:
     return found
 
 
+def most_groups(device: Any) -> int:
+    """Return how many work-groups a launch has at most in its first dimension, on a device."""
+    return min(int(device.info.limits.get("groups.0", MOST)), MOST)
+
+
 def parts(flat: list[Array]) -> list[list[Array]]:
-    """Return arrays of one dimension in parts for a launch each, where a device may have few groups."""
-    size, most = flat[-1].size, GROUPS * 256
+    """Return arrays of one dimension in parts for a launch each, where a device has few groups."""
+    size, most = flat[-1].size, most_groups(flat[-1].device) * 256
     if size <= most or flat[-1].device.memory:
         return [flat]
     return [[item[at : at + most] for item in flat] for at in range(0, size, most)]
@@ -161,6 +168,7 @@ def pieces(x: Array, size: int) -> Array:
     return Array(x.buffer, x.element, shape, (*x.strides[:-1], step * size, step), x.offset)
 
 
-def chunks(count: int) -> list[slice]:
-    """Return the parts of so many rows that are launched at once."""
-    return [slice(first, min(first + GROUPS, count)) for first in range(0, count, GROUPS)]
+def chunks(count: int, device: Any) -> list[slice]:
+    """Return the parts of so many rows that are launched at once, a work-group for each."""
+    most = most_groups(device)
+    return [slice(first, min(first + most, count)) for first in range(0, count, most)]

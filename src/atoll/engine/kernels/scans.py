@@ -27,18 +27,22 @@ def span(  # noqa: C901
     x: view[f32, 3],
     sums: view[f32, 2],
     out: view[f32, 3],
+    spans: i32,
     first: i32,
     each: atoll.const[int],
     mode: atoll.const[int],
 ):
-    """Add up `each` chunks of a row of (rows, fours, 4), the first of them being chunk `first` for group 0.
+    """Add up a span of `each` chunks; a row of (rows, fours, 4) has `spans`, and the first one is `first`.
 
     `sums` takes the totals of chunks (mode 1), or has what all chunks until one add up to (mode 2).
     """
     part = atoll.shared(f32, (each, LANES))
     held, mine = fixed[f32, each * RUN](), fixed[f32, each]()
-    lane, row = atoll.local_id(0), atoll.group_id(1)
-    chunk, fours = first + atoll.group_id(0) * each, i32(x.shape[1])
+    lane, row = atoll.local_id(0), first + atoll.group_id(0)
+    chunk, fours = i32(0), i32(x.shape[1])
+    if mode != ALONE:
+        chunk = row % spans * each
+        row //= spans
     for c in range(each):
         at = (chunk + c) * LANES + lane
         mine[c] = 0.0
