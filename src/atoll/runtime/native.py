@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atoll._util.once import once
+from atoll.runtime.declared import declarations
 
 if TYPE_CHECKING:
     from cffi import FFI
+
+__all__ = ["LibraryMissingError", "Table", "declarations", "declared_functions", "open_table"]
 
 
 class LibraryMissingError(Exception):
@@ -46,20 +49,17 @@ class Table:
 
 
 @once
-def declarations(path: Path) -> FFI:
-    """Return the parsed declarations of a C file; parsing takes some 20 ms once a process."""
-    from cffi import FFI
-
-    ffi = FFI()
-    ffi.cdef(path.read_text(encoding="utf-8"))
-    return ffi
-
-
-@once
 def _constants(ffi: FFI) -> dict[str, int]:
     library = ffi.dlopen(None)
-    values = {name: getattr(library, name, None) for name in dir(library)}
-    return {name: value for name, value in values.items() if isinstance(value, int)}
+    found: dict[str, int] = {}
+    for name in dir(library):
+        try:
+            value = getattr(library, name)
+        except (AttributeError, ffi.error):  # a function, which is elsewhere
+            continue
+        if isinstance(value, int):
+            found[name] = value
+    return found
 
 
 def open_table(declared: Path, library: str) -> Table:
@@ -84,7 +84,7 @@ def open_table(declared: Path, library: str) -> Table:
     for name in declared_functions(declared.read_text(encoding="utf-8")):
         try:
             functions[name] = getattr(opened, name)
-        except AttributeError as error:
+        except (AttributeError, ffi.error) as error:
             raise LibraryMissingError(f"{library} has no {name}") from error
     return Table(ffi, functions)
 

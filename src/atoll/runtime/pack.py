@@ -6,10 +6,13 @@ import math
 import re
 import struct
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from atoll.ir import SCALARS, Kind, LaunchLayout, Scalar
 from atoll.plugin import ScalarArgument
 from atoll.runtime import faults
+
+if TYPE_CHECKING:
+    from atoll.ir import LaunchLayout, Scalar
 
 #: ``domain.N`` where nobody states a domain: every work-item runs.
 EVERYTHING = 0xFFFFFFFF
@@ -36,6 +39,8 @@ def pack_block(layout: LaunchLayout, values: Mapping[str, int | float | bool]) -
     Raises:
         LaunchError: Where a field has no value, or a value is not in the range of the field's type.
     """
+    from atoll.ir import SCALARS  # opening a device takes none of that room
+
     block = bytearray(layout.block_bytes)
     for item in layout.fields:
         if item.path not in values and re.fullmatch(r"domain\.[0-9]", item.path):
@@ -51,7 +56,7 @@ def pack_block(layout: LaunchLayout, values: Mapping[str, int | float | bool]) -
 
 
 def _bytes_of(path: str, scalar: Scalar, value: int | float | bool) -> bytes:
-    if scalar.kind is Kind.FLOAT:
+    if scalar.is_float:
         return _float_bytes(path, scalar, float(value))
     low, high = scalar.range
     if isinstance(value, float) or not low <= int(value) <= high:

@@ -13,10 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from atoll._util.files import write_atomic
+from atoll._util.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -26,6 +25,7 @@ from atoll.plugin import (
     Executable,
     Target,
 )
+from atoll.plugin.values import dataclass
 from atoll.runtime import faults, tracing
 from atoll.runtime.handles import Handles
 from atoll.runtime.native import Table

@@ -7,9 +7,9 @@ process does meanwhile on other streams is not part of the graph. Its nodes foll
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from atoll.plugin.values import dataclass
 from atoll.runtime.native import Table
 from atoll_plugins.cuda.memory import Buffer
 

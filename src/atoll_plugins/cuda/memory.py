@@ -8,9 +8,9 @@ they were told of (:meth:`DeviceMemory.expose`) is waited for before a piece of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from atoll.errors import OutOfMemoryError
+from atoll.plugin.values import dataclass
 from atoll.runtime import faults
 from atoll.runtime.handles import Handles, room
 from atoll.runtime.native import Table

@@ -13,7 +13,6 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from atoll.plugin import (
     ScalarArgument,
     Target,
 )
+from atoll.plugin.values import dataclass, field
 from atoll.runtime import faults, limits, tracing
 from atoll.runtime.handles import Handles, room
 from atoll.runtime.native import Table

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
+from atoll.plugin.values import dataclass, field
 from atoll.runtime import faults
 from atoll_plugins.vulkan.descriptors import Descriptors
 from atoll_plugins.vulkan.make import Maker

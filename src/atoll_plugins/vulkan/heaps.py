@@ -8,7 +8,8 @@ Decided on plain numbers, so that recorded devices test it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from atoll.plugin.values import dataclass
 
 # VkMemoryPropertyFlagBits.
 LOCAL, VISIBLE, COHERENT, CACHED = 1, 2, 4, 8

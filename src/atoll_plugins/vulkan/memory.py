@@ -7,10 +7,10 @@ error that says what was asked and what there is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from atoll.errors import OutOfMemoryError
+from atoll.plugin.values import dataclass
 from atoll.runtime import faults
 from atoll.runtime.storage import Budget, NoRoomError, Piece, Pool, Shelf, Statistics, grain
 from atoll_plugins.vulkan.heaps import VISIBLE, MemoryKind, Plan, plan

@@ -7,9 +7,9 @@ and writes is what the layout of its kernel says (KIR's accesses), never what a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from atoll.plugin.values import dataclass
 from atoll.runtime.hazards import Hazards, Use
 from atoll_plugins.vulkan.descriptors import Descriptors
 from atoll_plugins.vulkan.make import Maker, Pipeline
