@@ -28,6 +28,13 @@ FILES = {
     "src/word.h": '#define WORD "hello"\n',
     "dev/twice.comp": SHADER,
 }
+# The same without a shader and the launcher that it brings: where only a compiler of the host goes wrong.
+PLAIN = {
+    "atoll.toml": PACKAGE + '[targets.demo]\nkind = "executable"\nsources = ["src/*.cpp"]\n',
+    "src/main.cpp": FILES["src/main.cpp"],
+    "src/word.h": FILES["src/word.h"],
+    "src/other.cpp": "int other() { return 1; }\n",
+}
 
 
 def build(root: Path, path: str = "/usr/bin:/bin", **options: object) -> Built:
@@ -83,7 +90,7 @@ open_session(pathlib.Path(sys.argv[1]), environment={"PATH": "/usr/bin:/bin", "A
 
 @pytest.mark.parametrize("moment", [0, 10**9, 2**31 + 10**6, 4 * 10**9])
 def test_a_clock_that_was_wrong_hides_no_edit(tmp_path: Path, moment: int) -> None:
-    write(tmp_path, FILES)
+    write(tmp_path, PLAIN)
     assert said(build(tmp_path)) == "hello\n"
     for number in range(3):
         path = tmp_path / "src/word.h"
@@ -128,9 +135,9 @@ def test_a_full_disk_is_said_and_the_next_build_is_right(
 ) -> None:
     # The object of the large file is what only the last limit stops.
     big = '[data.big]\nfiles = ["big.bin"]\nstorage = "object"\n'
-    main = FILES["src/main.cpp"].replace("{ std", "{ if (demo::big_bin().size != 400000) return 1; std")
-    files = {"atoll.toml": FILES["atoll.toml"] + big, "src/main.cpp": '#include "demo_data.h"\n' + main}
-    write(tmp_path, {**FILES, **files, "big.bin": "x" * 400_000})
+    main = PLAIN["src/main.cpp"].replace("{ std", "{ if (demo::big_bin().size != 400000) return 1; std")
+    files = {"atoll.toml": PLAIN["atoll.toml"] + big, "src/main.cpp": '#include "demo_data.h"\n' + main}
+    write(tmp_path, {**PLAIN, **files, "big.bin": "x" * 400_000})
     done = subprocess.run(
         [sys.executable, "-B", "-c", FULL, str(tmp_path), str(limit)],
         capture_output=True,
@@ -169,7 +176,7 @@ DEATHS: Mapping[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("how", list(DEATHS))
 def test_a_compiler_that_dies_gives_one_true_first_line(tmp_path: Path, how: str) -> None:
     script, code, message = DEATHS[how]
-    root = write(tmp_path / "p", FILES)
+    root = write(tmp_path / "p", PLAIN)
     found = first(root, wrapped(tmp_path / "bin", script))
     assert (found.code, found.message) == (code, message)
     assert any(note.startswith("command: ") and "src/main.cpp" in note for note in found.notes)
@@ -179,7 +186,7 @@ def test_a_compiler_that_dies_gives_one_true_first_line(tmp_path: Path, how: str
 
 def test_a_compiler_that_hangs_is_stopped_with_all_below_it(tmp_path: Path) -> None:
     # A person or a CI ends the build before the limit does, and nothing is left.
-    root = write(tmp_path / "p", FILES)
+    root = write(tmp_path / "p", PLAIN)
     mark = tmp_path / "at-work"
     path = wrapped(tmp_path / "bin", f"echo $$ > {mark}; sleep 600")
     child = subprocess.Popen([sys.executable, "-c", CHILD.replace('"/usr/bin:/bin"', repr(path)), str(root)])
@@ -196,8 +203,8 @@ def test_a_compiler_that_hangs_is_stopped_at_its_limit(tmp_path: Path) -> None:
     path = wrapped(tmp_path / "bin", f"sleep 600 & echo $! > {mark}; wait")
     # On a busy machine the compiler may not have come so far, and other actions may pass the limit too.
     for limit in (4, 20, 100):
-        text = f"{FILES['atoll.toml']}[lane.host]\ntime-limit = {limit}\n"
-        root = write(tmp_path / "p", {**FILES, "atoll.toml": text})
+        text = f"{PLAIN['atoll.toml']}[lane.host]\ntime-limit = {limit}\n"
+        root = write(tmp_path / "p", {**PLAIN, "atoll.toml": text})
         with pytest.raises(AtollError) as raised:
             build(root, path)
         messages = {item.message: item for item in raised.value.diagnostics}
@@ -211,7 +218,7 @@ def test_a_compiler_that_hangs_is_stopped_at_its_limit(tmp_path: Path) -> None:
     )
     assert ended(int(mark.read_text()))
     assert not list(root.glob(".atoll/build/*/host/demo/src/main.cpp.o"))
-    (root / "atoll.toml").write_text(FILES["atoll.toml"])
+    (root / "atoll.toml").write_text(PLAIN["atoll.toml"])
     assert said(build(root)) == "hello\n"
 
 

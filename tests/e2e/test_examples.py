@@ -127,9 +127,7 @@ def unlisted(found: Iterable[str]) -> set[str]:
 
 def cases() -> list[object]:
     return [
-        pytest.param(name, case, id=f"{name}-{case.label}", marks=pytest.mark.xdist_group(name))
-        for name, listed in RUN.items()
-        for case in listed
+        pytest.param(name, case, id=f"{name}-{case.label}") for name, listed in RUN.items() for case in listed
     ]
 
 
@@ -211,7 +209,7 @@ def test_an_example_answers_and_names_its_device(
 @pytest.mark.parametrize(
     ("name", "case"),
     [
-        pytest.param(name, case, id=f"{name}-{case.label}", marks=pytest.mark.xdist_group(name))
+        pytest.param(name, case, id=f"{name}-{case.label}")
         for name, listed in RUN.items()
         for case in listed
         if case.device and case is not CPU and case.device != PROCESSOR

@@ -19,8 +19,6 @@ import pytest
 from atoll.store import Payload, Store
 from e2e.harness import ATOLL, copied, machine, right, run
 
-pytestmark = pytest.mark.xdist_group("ggml_shaders")
-
 TOTAL = 155
 # Younger than the host's validator: such a module is shown to a newer one, which a wheel of Slang carries.
 NEWER_EXTENSION = b"SPV_VALVE_mixed_float_dot_product"

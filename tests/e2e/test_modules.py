@@ -99,6 +99,27 @@ def first(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Built:
     return build(project(tmp_path_factory.mktemp("modules"), compiler))
 
 
+@pytest.fixture(scope="module")
+def place(compiler: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the project that the tests edit one after another."""
+    return tmp_path_factory.mktemp("edited") / "p"
+
+
+@pytest.fixture
+def root(place: Path, compiler: str) -> Path:
+    """Return that project as it was written, and built: what the test before left of it is taken back."""
+    written = set(FILES) | {"atoll.toml"}
+    for path in [*place.rglob("*")]:
+        name = path.relative_to(place).as_posix()
+        if path.is_file() and not name.startswith(".atoll/") and name not in written:
+            path.unlink()
+    for name, text in {**FILES, "atoll.toml": MANIFEST.replace("COMPILER", compiler)}.items():
+        if not (place / name).is_file() or (place / name).read_text() != text:
+            write(place, {name: text})
+    build(place)
+    return place
+
+
 def edit(root: Path, path: str, was: str, now: str) -> set[str]:
     """Edit a file and return the actions that ran after it."""
     place = root / path
@@ -146,9 +167,7 @@ def words(ran: set[str], start: str) -> set[str]:
     return {name.split()[-1] for name in ran if name.startswith(start)}
 
 
-def test_an_edit_rebuilds_exactly_its_users(tmp_path: Path, compiler: str) -> None:
-    root = project(tmp_path / "p", compiler)
-    build(root)
+def test_an_edit_rebuilds_exactly_its_users(root: Path) -> None:
     for path, was, now, scanned, compiled in EDITS:
         ran = edit(root, path, was, now)
         assert words(ran, "scan ") == scanned
@@ -156,13 +175,11 @@ def test_an_edit_rebuilds_exactly_its_users(tmp_path: Path, compiler: str) -> No
         assert words(ran, "collate ") == set(), "no import changed"
 
 
-def test_an_edit_that_changes_code_reaches_the_program(tmp_path: Path, compiler: str) -> None:
-    root = project(tmp_path / "p", compiler)
-    built = build(root)
+def test_an_edit_that_changes_code_reaches_the_program(root: Path) -> None:
     text = FILES["stock/parts/item.cppm"].replace("return 3", "return 4")
     (root / "stock/parts/item.cppm").write_text(text)
-    ran = open_session(root, environment=ENVIRONMENT).build().result.ran
-    assert "link bin/shop" in ran
+    built = open_session(root, environment=ENVIRONMENT).build()
+    assert "link bin/shop" in built.result.ran
     found = built.output("shop")
     assert found is not None
     assert "stock 800 " in subprocess.run([root / found.path], capture_output=True, text=True).stdout
@@ -198,26 +215,20 @@ def test_folders_of_any_name(tmp_path: Path, compiler: str, name: str) -> None:
     assert any("main.cpp" in step for step in ran)
 
 
-def test_an_import_that_comes_and_goes_changes_the_order(tmp_path: Path, compiler: str) -> None:
-    root = project(tmp_path / "p", compiler)
-    build(root)
+def test_an_import_that_comes_and_goes_changes_the_order(root: Path) -> None:
     edit(root, "app/alone.cpp", "int alone", "import report;\nint alone")
     assert "host shop app/alone.cpp" in edit(root, "app/report.cppm", "/ 10; }", "/ 10; } export int a();")
     edit(root, "app/alone.cpp", "import report;\n", "")
     assert "host shop app/alone.cpp" not in edit(root, "app/report.cppm", " export int a();", "")
 
 
-def test_a_module_that_moves_to_another_file_is_found_there(tmp_path: Path, compiler: str) -> None:
-    root = project(tmp_path / "p", compiler)
-    build(root)
+def test_a_module_that_moves_to_another_file_is_found_there(root: Path) -> None:
     (root / "app/report.cppm").rename(root / "app/other.cppm")
     built = build(root)
     assert not list((root / built.folder).rglob("report.cppm*"))
 
 
-def test_a_broken_build_mends(tmp_path: Path, compiler: str) -> None:
-    root = project(tmp_path / "p", compiler)
-    build(root)
+def test_a_broken_build_mends(root: Path) -> None:
     text = (root / "stock/money.cppm").read_text()
     for wrong in (
         text.replace("int units", "int nothing, int units"),
@@ -231,9 +242,8 @@ def test_a_broken_build_mends(tmp_path: Path, compiler: str) -> None:
         build(root)
 
 
-def test_two_clean_builds_give_equal_programs(tmp_path: Path, compiler: str) -> None:
-    root = project(tmp_path / "p", compiler)
-    folder = root / build(root).folder
+def test_two_clean_builds_give_equal_programs(first: Built, compiler: str) -> None:
+    root, folder = first.root, first.root / first.folder
     # clang 19 writes what a module imports from several partitions in an order of its own, run by run.
     kept = ("*.o", "*.a", "*.dd", "*.modmap", "shop", *(() if compiler == "clang++-19" else ("*.bmi",)))
     one = {path: path.read_bytes() for kind in kept for path in folder.rglob(kind) if path.is_file()}

@@ -13,8 +13,6 @@ from atoll import AccelSet
 from e2e.harness import ATOLL, ROOT, copied, installed, machine, packed, right, run, site
 from e2e.sabotage import sabotage
 
-pytestmark = pytest.mark.xdist_group("thread")
-
 ANSWER = "12 24 36 48"
 SOFTWARE = {"vulkan": "llvmpipe", "opencl": "pthread"}
 

@@ -14,8 +14,6 @@ import pytest
 from e2e.harness import ATOLL, ROOT, installed, machine, right, run, site
 from e2e.sabotage import sabotage
 
-pytestmark = pytest.mark.xdist_group("toy")
-
 TOY = ROOT / "tests" / "fixtures" / "toy"
 ANSWER = "12 24 36 48"
 CALL = """

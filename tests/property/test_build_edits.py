@@ -15,7 +15,7 @@ from pathlib import Path
 
 from atoll.errors import AtollError
 from atoll.session import open_session
-from unit.plugins.lane_project import write
+from unit.plugins.lane_project import program, write
 
 PACKAGE = """\
 [package]
@@ -62,6 +62,21 @@ EDITS = (
     "profile",
     "compiler",
 )
+# A compiler that keeps what it made of a launcher: every clean build has the same ones, and they are most of
+# what it would compile. Same words and same text, same object.
+COMPILER = """\
+case "$*" in *"-c "*/launchers/*) ;; *) exec {real} "$@" ;; esac
+for word; do
+  case "$last" in -MF) depfile=$word ;; -c) source=$word ;; -o) object=$word ;; esac
+  last=$word
+done
+kept="{folder}/$(printf '%s\\n' {real} "$@" | cat - "$source" | sha256sum | cut -c 1-32)"
+if [ ! -f "$kept.o" ]; then
+  {real} "$@" && cp "$depfile" "$kept.d" && cp "$object" "$kept.new" && mv "$kept.new" "$kept.o"
+  exit
+fi
+cp "$kept.d" "$depfile" && cp "$kept.o" "$object"
+"""
 
 
 class World:
@@ -71,7 +86,7 @@ class World:
         self.root, self.random = root, random.Random(seed)
         self.accel: str | None = None
         self.profile = "release"
-        self.path = "/usr/bin:/bin"
+        self.compiler(other=False)
         self.script: list[str] = []
         write(root, {"atoll.toml": PACKAGE.format(defines=""), **FILES})
 
@@ -126,14 +141,13 @@ class World:
             self.put(name, text)
 
     def compiler(self, other: bool) -> None:
-        """Put another C++ compiler first on the PATH, or take it away."""
-        folder = self.root.parent / "bin"
-        folder.mkdir(exist_ok=True)
-        self.path = f"{folder}:/usr/bin:/bin" if other else "/usr/bin:/bin"
-        clang = shutil.which("clang++-19", path="/usr/bin:/bin") or "/usr/bin/g++"
-        if not (folder / "g++").exists():
-            (folder / "g++").symlink_to(clang)
-            (folder / "gcc").symlink_to(clang.replace("++", ""))
+        """Put one C++ compiler or the other first on the PATH."""
+        cxx = (other and shutil.which("clang++-19", path="/usr/bin:/bin")) or "/usr/bin/g++"
+        folder = self.root.parent / Path(cxx).name
+        if not folder.exists():
+            for name, real in (("g++", cxx), ("gcc", cxx.replace("clang++", "clang").replace("g++", "gcc"))):
+                program(folder, name, COMPILER.replace("{real}", real).replace("{folder}", str(folder)))
+        self.path = f"{folder}:/usr/bin:/bin"
 
     def put(self, name: str, text: str) -> None:
         (self.root / name).write_text(text)
@@ -197,7 +211,7 @@ def test_incremental_equals_clean_over_real_lanes(
 KILLED = """\
 import pathlib, sys
 from atoll.session import open_session
-environment = {"PATH": "/usr/bin:/bin", "ATOLL_OFFLINE": "1"}
+environment = {"PATH": sys.argv[2], "ATOLL_OFFLINE": "1"}
 open_session(pathlib.Path(sys.argv[1]), environment=environment).build()
 """
 
@@ -212,14 +226,16 @@ def test_a_build_killed_at_random_is_right_the_next_time(
     for header, word in HEADERS.items():
         world.put(header, f"#define {word} 99\n")
     begin = time.monotonic()
-    subprocess.run([sys.executable, "-c", KILLED, str(world.root)], check=True)
+    subprocess.run([sys.executable, "-c", KILLED, str(world.root), world.path], check=True)
     whole_build = time.monotonic() - begin
     for number in range(total):
         for header, word in HEADERS.items():
             world.put(header, f"#define {word} {number}\n")
         begin = time.monotonic()
         child = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(world.root)], stderr=subprocess.DEVNULL, start_new_session=True
+            [sys.executable, "-c", KILLED, str(world.root), world.path],
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         try:
             child.wait(chance.uniform(0.05, 0.9) * whole_build)
