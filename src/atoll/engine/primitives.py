@@ -425,9 +425,9 @@ def transpose(x: Array) -> Array:
     out = empty((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.element, device=device)
     if out.size:
         batch = math.prod(x.shape[:-2])
-        tile = pointwise.TILE
+        tile, step = pointwise.TILE, pointwise.STEP
         stack = _stack(x, x.shape[:-2], batch)
-        sizes = -(-x.shape[-1] // tile) * tile, -(-x.shape[-2] // tile) * tile, batch
+        sizes = -(-x.shape[-1] // tile) * tile, -(-x.shape[-2] // tile) * step, batch
         kernel = pointwise.transpose.instance(T=CLASSES[x.element])
         kernel.over(sizes, device=device)(stack, out.reshape(batch, *out.shape[-2:]))
     return out

@@ -153,22 +153,24 @@ def fill(value: T, out: view[T, 4]):
         out[rest // i32(out.shape[1]), rest % i32(out.shape[1]), j, i] = value
 
 
-TILE = 16
+#: The side of a tile, and how many rows of it a group moves at once.
+TILE, STEP = 32, 8
 
 
-@kernel(block=(TILE, TILE))
+@kernel(block=(TILE, STEP))
 def transpose(x: view[T, 3], out: view[T, 3]):
     """Turn the last two axes, in tiles, so that both sides are read and written along their rows."""
     tile = atoll.shared(T, (TILE, TILE + 1))
     li, lj, m = atoll.local_id(0), atoll.local_id(1), atoll.group_id(2)
-    i, j = atoll.global_id(0), atoll.global_id(1)
-    if i < x.shape[2] and j < x.shape[1]:
-        tile[lj, li] = x[m, j, i]
+    i, first = atoll.group_id(0) * TILE + li, atoll.group_id(1) * TILE + lj
+    for k in range(TILE // STEP):
+        if i < x.shape[2] and first + k * STEP < x.shape[1]:
+            tile[lj + k * STEP, li] = x[m, first + k * STEP, i]
     atoll.barrier()
-    i = atoll.group_id(1) * TILE + li
-    j = atoll.group_id(0) * TILE + lj
-    if i < out.shape[2] and j < out.shape[1]:
-        out[m, j, i] = tile[li, lj]
+    i, first = atoll.group_id(1) * TILE + li, atoll.group_id(0) * TILE + lj
+    for k in range(TILE // STEP):
+        if i < out.shape[2] and first + k * STEP < out.shape[1]:
+            out[m, first + k * STEP, i] = tile[li, lj + k * STEP]
 
 
 @kernel
