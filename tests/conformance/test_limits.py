@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from atoll import barrier, const, f32, global_id, kernel, local_id, shared, view
-from atoll.errors import AtollError
+from atoll.errors import AtollError, DeviceError, OutOfMemoryError
 from atoll.plugin import Emitted
 from atoll.runtime import Device, core_source, include_folder
+from atoll.runtime.array import empty
 from conformance import programs
 from conformance.driver_kernels import GLSL_TEXT, code, driver, fake_cuda, needs_device, spirv
+from refusals.exact import same
 
 GROUPS = (1, 70000, 1)
 
@@ -172,6 +174,20 @@ def test_a_kernel_that_shares_too_much_is_refused_with_both_sizes(backend: str) 
     assert said.message.startswith(f"{device.name} refuses the code of ")
     assert said.notes[0].endswith(f"bytes of shared memory, the device has {most}")
     assert shares.instance(N=512).over(64, device=device)(np.zeros(64, np.float32)).device == device.name
+
+
+@pytest.mark.parametrize("backend", ["vulkan", "opencl"])
+def test_a_buffer_that_no_kernel_sees_is_refused_with_both_sizes(backend: str, tmp_path: Path) -> None:
+    """It was said that the device has no room, or that a call failed."""
+    device = opened(backend)
+    most = device.info.limits["buffer_bytes"]
+    with pytest.raises(DeviceError) as caught:
+        device.allocate(most + 4)
+    assert not isinstance(caught.value, OutOfMemoryError)
+    masks = {device.name: "DEVICE", str(most + 4): "MORE", str(most): "MOST"}
+    same("ATL0814_buffer", str(caught.value), tmp_path, masks)
+    with pytest.raises(DeviceError, match="ATL0814"):
+        empty((most // 4 + 1,), device=device)
 
 
 SHARING = """

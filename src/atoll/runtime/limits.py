@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from atoll.diagnostics import Diagnostic
+from atoll.errors import DeviceError
 from atoll.runtime import faults
 
 if TYPE_CHECKING:
@@ -99,6 +101,24 @@ def check_shared(info: DeviceInfo, code: Emitted) -> None:
     if taken > room:
         reason = f"it takes {taken} bytes of shared memory, the device has {room}"
         raise faults.code_refused(code.entry, info.name, reason)
+
+
+def check_buffer(info: DeviceInfo, nbytes: int) -> None:
+    """Refuse a buffer that is larger than a device lets a kernel see, however much memory it has.
+
+    Raises:
+        DeviceError: With both sizes.
+    """
+    most = info.limits.get("buffer_bytes", _ANY)
+    if nbytes > most:
+        raise DeviceError(
+            Diagnostic(
+                code="ATL0814",
+                message=f"a buffer is larger than a kernel on {info.name} sees",
+                notes=(f"asked for: {nbytes} bytes", f"possible: at most {most} bytes in one buffer"),
+                hint="split the array into several; it is no matter of free memory",
+            )
+        )
 
 
 def _three(limits: Mapping[str, int], name: str, otherwise: int) -> Size:

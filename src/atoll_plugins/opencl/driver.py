@@ -29,7 +29,7 @@ from atoll.plugin import (
 )
 from atoll.runtime import faults, launcher_source, tracing
 from atoll.runtime.handles import Handles, room
-from atoll.runtime.limits import check_shape, stated
+from atoll.runtime.limits import check_buffer, check_shape, stated
 from atoll.runtime.native import LibraryMissingError, Table, open_table
 from atoll_plugins.opencl.events import Timer
 
@@ -44,6 +44,8 @@ _MOST_PLATFORMS = 16
 _MOST_DEVICES = 64
 #: CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY.
 _NO_ROOM = frozenset({-4, -5, -6})
+#: CL_INVALID_BUFFER_SIZE.
+_BUFFER_SIZE = -61
 #: Of a queue and a context that were there: CL_DEVICE_NOT_AVAILABLE, CL_INVALID_CONTEXT,
 #: CL_INVALID_COMMAND_QUEUE, and what NVIDIA's driver says of a kernel that reached outside its buffers.
 #: OpenCL has no word for a device that was lost.
@@ -230,6 +232,8 @@ class OpenClDevice:
             result = cl.ffi.new("cl_int *")
             size = room(nbytes)
             buffer = cl.clCreateBuffer(self._context, cl.CL_MEM_READ_WRITE, size, cl.ffi.NULL, result)
+            if result[0] == _BUFFER_SIZE:  # some take more than they state
+                check_buffer(self.info, size)
             self._check("clCreateBuffer", result[0])
             return self._buffers.add(buffer, size)
 

@@ -105,6 +105,12 @@ CODES = {
         "`atoll.open(name, budget=…)` takes a whole number of bytes from 1. A process has one of each "
         "device, so it has one budget: a device that is open keeps the one that it was opened with.",
     ),
+    "ATL0814": CodeInfo(
+        "a buffer larger than a kernel sees",
+        "A device states how much of one buffer a kernel reaches (`buffer_bytes` of `atoll device info`); it "
+        "may be far less than its memory. Split the array; a launch takes as many arrays as the kernel has "
+        "parameters.",
+    ),
     "ATL0826": CodeInfo(
         "a file holds no fused kernels",
         "An artifact of fused kernels is read with bounds: its format, each kernel's name and its KIR are "
