@@ -33,7 +33,7 @@ from atoll.plugin import (
     Target,
     registry,
 )
-from atoll.runtime import budgets, faults, limits, tracing
+from atoll.runtime import budgets, faults, leaving, limits, tracing
 from atoll.runtime.choosing import chooser
 from atoll.runtime.graphs import Graph
 from atoll.runtime.pack import pack_block
@@ -281,7 +281,7 @@ class Device:
 
     def __del__(self) -> None:
         self._loaded.clear()
-        self._device.close()
+        leaving.leave(self._device)
 
     def __enter__(self) -> Device:
         return self
@@ -300,6 +300,7 @@ _open: weakref.WeakValueDictionary[tuple[str, int], Device] = weakref.WeakValueD
 
 def statuses() -> tuple[DriverStatus, ...]:
     """Return what every installed driver reaches, lowest rank first; for `doctor` and `device list`."""
+    leaving.close_left()
     return ask_all((name, registry().drivers[name]) for name in registry().drivers)
 
 
@@ -323,6 +324,7 @@ def open(name: str | None = None, *, budget: int | None = None) -> Device:  # no
             process was forked after the driver had been asked for its devices, where the budget is no whole
             number from 1, and where the device is open with another one.
     """
+    leaving.close_left()
     wanted = budgets.checked(budget)
     info = choose(name)
     if info.driver != PROCESSOR and is_left_behind(info.driver):
@@ -360,6 +362,7 @@ def _close_at_exit() -> None:
 def _close_all() -> None:
     for device in list(_open.values()):
         device.free()
+    leaving.close_left()
 
 
 # ---- launching
