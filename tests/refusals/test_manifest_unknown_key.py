@@ -38,5 +38,11 @@ def test_an_unknown_key_is_refused_with_place_and_nearest(
     assert found.hint == (f"write `{near}`" if near else None)
 
 
+def test_a_target_under_the_name_of_the_overlays_is_one_refusal(tmp_path: Path) -> None:
+    text = HEAD + '[target.app]\nkind = "executable"\nsources = []\n'
+    found = refused(write(tmp_path, text), "ATL0121", "expected `cfg(…)`, found `app`", "")
+    assert found.hint == "write `[targets.app]`"
+
+
 def test_keys_of_a_lane_are_its_own(tmp_path: Path) -> None:
     assert read(write(tmp_path, HEAD + "[lane.toy]\nwhatever = 1\n")).lane_options("toy") == {"whatever": 1}

@@ -37,6 +37,18 @@ class _LazyGroup(click.Group):
             formatter.write_dl(sorted(COMMANDS.items()))
 
 
+class WholeGroup(click.Group):
+    """A group whose list of commands says each first sentence to its end."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list; click itself would cut each line where the window ends."""
+        rows = [
+            (name, self.commands[name].get_short_help_str(limit=1000)) for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="atoll")
 def command() -> None:

@@ -13,6 +13,7 @@ from atoll._util.files import sha256
 from atoll._util.values import dataclass
 from atoll._util.why import SUFFIX, read
 from atoll.cli._answer import answering, day, plain, size
+from atoll.cli._group import WholeGroup
 
 _JSON = click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
 
@@ -78,7 +79,7 @@ def _kept(kind: str, key: str, files: list[Path]) -> Kept:
     return Kept(kind, key, tuple(files), sum(f.st_size for f in found), max(f.st_mtime for f in found))
 
 
-@click.group(name="cache")
+@click.group(name="cache", cls=WholeGroup)
 def command() -> None:
     """Explain, count or prune what was kept of compiled kernels."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from atoll.cli._answer import answering
+from atoll.cli._group import WholeGroup
 
 if TYPE_CHECKING:
     from atoll.diagnostics import Diagnostic
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from atoll.runtime import DriverStatus
 
 
-@click.group(name="device")
+@click.group(name="device", cls=WholeGroup)
 def command() -> None:
     """List, describe, test and time the devices that drivers reach."""
 

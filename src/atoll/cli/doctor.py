@@ -19,13 +19,19 @@ _NOTHING_MISSES = ("it needs none:", "a driver has none:")
 _TITLES = ("", "found", "payload", "devices", "can build", "can run")
 
 
+#: What of the environment Atoll reads; `docs/reference/cli.md` says what each is for.
+VARIABLES = (
+    *("ATOLL_DEVICE", "ATOLL_REQUIRE_DEVICE", "ATOLL_STORE", "ATOLL_CACHE", "ATOLL_OFFLINE"),
+    *("ATOLL_DUMP", "ATOLL_KERNEL_LINES", "ATOLL_BARRIERS", "NO_COLOR"),
+)
+
+
 @click.command(name="doctor")
 @click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
 def command(as_data: bool) -> None:
     """Show every lane and driver; why a cell is empty and what to do stand below, once each."""
     from atoll.build.doctor import examine
     from atoll.plugin import registry
-    from atoll.session import VARIABLES
     from atoll.store import Store
 
     environment = dict(os.environ)

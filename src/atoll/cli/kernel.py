@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from atoll.cli._answer import answering, plain
+from atoll.cli._group import WholeGroup
 
 if TYPE_CHECKING:
     from atoll.diagnostics import Diagnostic
@@ -17,7 +18,7 @@ _FILE = click.argument("file", metavar="FILE[:NAME]")
 _JSON = click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
 
 
-@click.group(name="kernel")
+@click.group(name="kernel", cls=WholeGroup)
 def command() -> None:
     """Show, check and run kernels written in Python."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from atoll.cli._answer import answering, day, plain, project_root, size
+from atoll.cli._group import WholeGroup
 
 if TYPE_CHECKING:
     from atoll.store import Store, Stored
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _JSON = click.option("--json", "as_data", is_flag=True, help="Print one JSON object.")
 
 
-@click.group(name="toolchain")
+@click.group(name="toolchain", cls=WholeGroup)
 def command() -> None:
     """List, explain, add and prune payloads: the files of toolchains in the user's store."""
 

@@ -413,6 +413,10 @@ def executable_for(
         if found is None or found.compiled is not compiled:
             target = replace(target, plain=known.plain, apart=known.apart, lines=lines)
             emitted = emitter.emit(module, compiled.kernel.name, target, block)
+            if named := os.environ.get("ATOLL_DUMP", ""):
+                from atoll.kernels.dump import dump
+
+                dump(named, compiled, module, emitter, emitted)
             found = Loaded(compiled, emitted.layout, device.load(emitted), wide)
         cache[same] = cache[block, known, lines] = found
     return cast("Loaded", found)
