@@ -346,6 +346,24 @@ class Function(Lowering[str]):
                     return self.put("b64", f"mul.wide.{word}", *held)
         return super().binary(expr)
 
+    def divide(self, op: ops.Binary, scalar: Scalar, left: str, right: str, known: int | None) -> str:
+        """Divide; a remainder of what lies inside already, as most indices do, goes around the division."""
+        if op is not ops.Binary.REM_FLOOR or known is not None or scalar.bits < 32:
+            return super().divide(op, scalar, left, right, known)
+        held = wide(scalar)
+        unsigned = U64 if held.bits == 64 else U32
+        result = self.put(kind_of(held), f"mov.{kind_of(held)}", left)
+        inside = self.compare(Compare.LT, unsigned, result, right)
+        if scalar.is_signed:
+            positive = self.compare(Compare.GT, held, self.held(held, right), "0")
+            inside = self.core(Core.AND, BOOL, inside, positive)
+        done = self.out.label("inside")
+        self.out.branch(done, inside)
+        value = super().divide(op, scalar, left, right, known)
+        self.out.line(f"mov.{kind_of(held)} {result}, {value}")
+        self.out.place(done)
+        return result
+
     def _plain_address(self, base: str, indices: tuple[nodes.Expr, ...], element: Scalar) -> str:
         """Return the address of an element of a plain view; constants of the last index stand beside it.
 

@@ -110,6 +110,18 @@ def test_an_address_is_forgotten_with_the_local_it_was_made_from() -> None:
     assert len({line.split("[")[1].split("]")[0] for line in stores}) == 2
 
 
+@pytest.mark.parametrize(("kind", "signed"), [("i32", True), ("u32", False), ("i64", True)])
+def test_a_remainder_of_what_lies_inside_goes_around_the_division(kind: str, signed: bool) -> None:
+    text = code(kernel("out[i] = p % q", f"p: {kind}, q: {kind}, out: view[{kind}]")).replace("\t", "")
+    before, after = text[: text.index(f"div.{kind[0].replace('i', 's')}{kind[1:]}")].splitlines(), text
+    jump = next(line for line in reversed(before) if " bra " in line)
+    assert jump.split()[-1].rstrip(";") + ":" in after.splitlines()
+    assert any(line.startswith(f"setp.lt.u{kind[1:]}") for line in before)
+    assert any(line.startswith("setp.gt.s") for line in before) is signed
+    assert "inside" not in code(kernel("out[i] = p % 7", f"p: {kind}, out: view[{kind}]"))
+    assert "inside" not in code(kernel("out[i] = p // q", f"p: {kind}, q: {kind}, out: view[{kind}]"))
+
+
 @pytest.mark.parametrize(("a", "b", "word"), [("u32", "u64", "u32"), ("i32", "i64", "s32")])
 def test_a_wide_product_of_narrow_factors_is_one_instruction(a: str, b: str, word: str) -> None:
     wide = code(kernel(f"out[i] = {b}(p) * {b}(q)", f"p: {a}, q: {a}, out: view[{b}]"), Promises(True, True))
