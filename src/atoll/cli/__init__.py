@@ -39,14 +39,34 @@ COMMANDS = {
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit."""
     argv = sys.argv[1:] if args is None else args
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:
+        from atoll.cli._system import open_closed
+
+        open_closed()
     said = _kept(argv)
     if said is not None:
-        sys.stdout.write(said)
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(said)
+            sys.stdout.flush()
+        except OSError as error:
+            _refuse(error, argv)
         os._exit(0)
     from atoll.cli._group import run
 
-    run(args)
+    try:
+        try:
+            run(args)
+        finally:
+            # Python itself would say at its end that it could not, and with another exit code.
+            sys.stdout.flush()
+    except OSError as error:
+        _refuse(error, argv)
+
+
+def _refuse(error: OSError, argv: list[str]) -> None:
+    from atoll.cli._system import refuse
+
+    refuse(error, argv)
 
 
 def question(argv: list[str]) -> str:

@@ -154,6 +154,9 @@ def build(
         )
     except AtollError as error:
         talk.fail(error)
+    except KeyboardInterrupt:
+        talk.result((), ok=False, interrupted=True)
+        raise
     if talk.verbose and not talk.as_data:
         _commands(built, talk)
     talk.diagnostics(built.diagnostics)
