@@ -11,7 +11,7 @@ def main() -> int:
     x, y = array("f", [1, 2, 3, 4]), array("f", [10, 20, 30, 40])
     for root, reason in kernels.devices().items():
         if reason:
-            print(f"{root}: not on this machine\n{reason}", file=sys.stderr)
+            print(f"{root}: {reason}", file=sys.stderr)
             continue
         kernels.use(root)
         answer = kernels.saxpy(2.0, x, y)
