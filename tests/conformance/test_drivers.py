@@ -143,6 +143,19 @@ class CopiesLess(Wrapped):
         return bool(self.inner.copy(other, source, start, target, offset, nbytes - 1))  # type: ignore[attr-defined]
 
 
+class KeepsTheFirst(Wrapped):
+    """Launches bound code on the buffers of its first launch."""
+
+    def bind(self, *given: Any) -> Any:
+        bound, first = self.inner.bind(*given), []  # type: ignore[attr-defined, var-annotated]
+
+        def launch(groups: Any, addresses: Any, block: bytes, queue: int) -> None:
+            first.append(tuple(addresses))
+            bound(groups, first[0], block, queue)
+
+        return launch
+
+
 DEVICES = [
     (WrongSum, "bytes_come_back"),
     (WrongSum, "a_launch_computes"),
@@ -158,6 +171,7 @@ DEVICES = [
     (Elsewhere, "the_target_is_of_its_backend"),
     (RunsAtOnce, "recorded_launches_run_when_submitted"),
     (LosesTheHeld, "held_launches_run_in_order"),
+    (KeepsTheFirst, "bound_code_does_what_a_launch_does"),
     (CopiesLess, "copies_on_a_device_are_in_the_order_of_launches"),
     (CopiesLess, "another_opened_device_gives_its_bytes"),
 ]

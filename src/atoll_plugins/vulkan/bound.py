@@ -7,50 +7,57 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from atoll_plugins.vulkan.device import VulkanDevice, VulkanExecutable
-    from atoll_plugins.vulkan.recorder import DispatchRequest, Operands
+    from atoll_plugins.vulkan.recorder import DispatchRequest
 
 Size = tuple[int, int, int]
 
 
+#: How many dispatches a pipeline keeps, by the buffers that they bind.
+_MOST_KEPT = 32
+
+
 class BoundPipeline:
-    """A pipeline with its work-group size, and the last dispatch of it."""
+    """A pipeline with its work-group size, and the last dispatches of it."""
 
     def __init__(self, device: VulkanDevice, executable: VulkanExecutable, group: Size) -> None:
         self._device, self._executable, self._group = device, executable, group
         self._groups: Size | None = None
-        self._handles: tuple[int, ...] = ()
-        self._operands: Operands | None = None
-        self._block = b""
-        self._request: DispatchRequest | None = None
-        self._retired = 0
+        #: By handles: the parameter block, and the dispatch; all of one grid, all handles alive.
+        self._kept: dict[tuple[int, ...], tuple[bytes, DispatchRequest]] = {}
+        self._retired = device.retired
 
     def launch(self, groups: Size, addresses: Sequence[int], block: bytes, queue: int) -> None:
         """Queue one launch on buffers by handle, or keep it for the graph; there is one queue."""
         device, handles = self._device, tuple(addresses)
         with device.lock:
             device.enter()
-            request = self._request
-            if (
-                request is None
-                or handles != self._handles
-                or block != self._block
-                or groups != self._groups
-                or device.retired != self._retired
-            ):
-                request = self._made(groups, handles, block)
-            device.put(request)
+            if groups != self._groups or device.retired != self._retired:
+                self._forget(groups)
+            kept = self._kept.get(handles)
+            if kept is not None and kept[0] == block:
+                device.put(kept[1])
+            else:
+                device.put(self._made(groups, handles, block, kept))
 
-    def _made(self, groups: Size, handles: tuple[int, ...], block: bytes) -> DispatchRequest:
-        """Return a dispatch, and keep it where the next may be the same."""
-        device, executable = self._device, self._executable
+    def _forget(self, groups: Size) -> None:
+        """Keep nothing that was made for another grid, or before a buffer was released."""
         if groups != self._groups:
-            device.check_shape(executable, groups, self._group)
-            self._groups = groups
-        if handles != self._handles or device.retired != self._retired or self._operands is None:
-            self._request = None
-            self._operands = device.operands(executable, handles)
-            self._retired = device.retired
-        made = device.request(executable, handles, groups, block, self._operands)
-        self._handles, self._block = handles, block
-        self._request = None if made.spilled is not None else made
+            self._device.check_shape(self._executable, groups, self._group)
+        self._groups, self._retired = groups, self._device.retired
+        self._kept.clear()
+
+    def _made(
+        self,
+        groups: Size,
+        handles: tuple[int, ...],
+        block: bytes,
+        kept: tuple[bytes, DispatchRequest] | None,
+    ) -> DispatchRequest:
+        """Return a dispatch, and keep it where another may be the same."""
+        known = None if kept is None else kept[1].operands
+        made = self._device.request(self._executable, handles, groups, block, known)
+        if made.spilled is None:
+            while len(self._kept) >= _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[handles] = block, made
         return made
