@@ -71,13 +71,14 @@ def info(name: str | None, device: str | None, as_data: bool) -> None:
     found = runtime.choose(device)
     with answering(as_data) as answer:
         with runtime.open(str(found)) as opened:
-            row = _row(found) | {"target": str(opened.target())}
+            row = _row(found) | {"target": str(opened.target()), "memory": _memory(found)}
         answer["device"] = row
     if as_data:
         return
     limits: dict[str, int] = row.pop("limits")
     facts: dict[str, str] = row.pop("facts")
-    for fact, value in {**row, **facts, **limits}.items():
+    memory = {f"memory {name}": size for name, size in row.pop("memory").items()}
+    for fact, value in {**row, **facts, **limits, **memory}.items():
         click.echo(f"{fact.replace('_', ' '):16} {_shown(value)}")
 
 
@@ -160,6 +161,15 @@ def trace(device: str | None, as_data: bool, out: str) -> None:
         answer |= {"device": _row(opened.info), **counts}
     if not as_data:
         click.echo(f"{out}: {counts['spans']} spans of {opened.name}")
+
+
+def _memory(device: DeviceInfo) -> dict[str, int]:
+    """Return what its driver says of its memory now, or nothing."""
+    from atoll.plugin import registry
+
+    drivers = registry().drivers
+    asked = getattr(drivers[device.driver], "memory", None) if device.driver in drivers else None
+    return {} if asked is None else dict(asked(device.index))
 
 
 def _results(found: Sequence[Result]) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from atoll.plugin.driver import (
     LauncherSource,
     Recorded,
     RecordingDevice,
+    ReportingDriver,
     ScalarArgument,
 )
 from atoll.plugin.emitter import Disassembler, Emitted, Emitter, Target
@@ -88,6 +89,7 @@ __all__ = [
     "Recorded",
     "RecordingDevice",
     "Registry",
+    "ReportingDriver",
     "RuntimeFolder",
     "ScalarArgument",
     "SourceProduct",

@@ -304,3 +304,14 @@ class BudgetingDriver(Protocol):
         What would take more raises OutOfMemoryError, once what nobody uses was freed.
         """
         ...
+
+
+class ReportingDriver(Protocol):
+    """What a :class:`Driver` may have beside: what a device's memory has at this moment."""
+
+    def memory(self, index: int) -> Mapping[str, int]:
+        """Return `total`, `budget` (what this process may take) and `used` (by this process), in bytes.
+
+        Nothing where the device does not say so; `atoll device info` prints it.
+        """
+        ...

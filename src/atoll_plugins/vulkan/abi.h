@@ -86,6 +86,7 @@ typedef struct VkSpecializationInfo VkSpecializationInfo;
 #define VK_QUEUE_COMPUTE_BIT 0x00000002
 #define VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU 2
 #define VK_PHYSICAL_DEVICE_TYPE_CPU 4
+#define VK_MEMORY_HEAP_DEVICE_LOCAL_BIT 0x00000001
 #define VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT 0x00000001
 #define VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT 0x00000002
 #define VK_MEMORY_PROPERTY_HOST_COHERENT_BIT 0x00000004
@@ -119,6 +120,7 @@ typedef struct VkSpecializationInfo VkSpecializationInfo;
 #define VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO 1
 #define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2 1000059001
 #define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2 1000059000
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2 1000059006
 #define VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO 2
 #define VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO 3
 #define VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO 12
@@ -149,6 +151,7 @@ typedef struct VkSpecializationInfo VkSpecializationInfo;
 #define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES 1000071004
 #define VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO 1000207002
 #define VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO 1000207003
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT 1000237000
 
 typedef struct VkApplicationInfo {
   VkStructureType sType;
@@ -387,6 +390,15 @@ typedef struct VkPhysicalDeviceMemoryProperties {
   uint32_t memoryHeapCount;
   VkMemoryHeap memoryHeaps[16];
 } VkPhysicalDeviceMemoryProperties;
+typedef struct VkPhysicalDeviceMemoryProperties2 {
+  VkStructureType sType;
+  void *pNext;
+  VkPhysicalDeviceMemoryProperties memoryProperties;
+} VkPhysicalDeviceMemoryProperties2;
+typedef struct VkExtensionProperties {
+  char extensionName[256];
+  uint32_t specVersion;
+} VkExtensionProperties;
 typedef struct VkDeviceQueueCreateInfo {
   VkStructureType sType;
   const void *pNext;
@@ -724,6 +736,12 @@ typedef struct VkTimelineSemaphoreSubmitInfo {
   uint32_t signalSemaphoreValueCount;
   const uint64_t *pSignalSemaphoreValues;
 } VkTimelineSemaphoreSubmitInfo;
+typedef struct VkPhysicalDeviceMemoryBudgetPropertiesEXT {
+  VkStructureType sType;
+  void *pNext;
+  VkDeviceSize heapBudget[16];
+  VkDeviceSize heapUsage[16];
+} VkPhysicalDeviceMemoryBudgetPropertiesEXT;
 
 VkResult vkEnumerateInstanceVersion(uint32_t *pApiVersion);
 VkResult vkCreateInstance(const VkInstanceCreateInfo *pCreateInfo, const VkAllocationCallbacks *pAllocator,
@@ -740,6 +758,10 @@ void vkGetPhysicalDeviceQueueFamilyProperties(VkPhysicalDevice physicalDevice, u
   *pQueueFamilyPropertyCount, VkQueueFamilyProperties *pQueueFamilyProperties);
 void vkGetPhysicalDeviceMemoryProperties(VkPhysicalDevice physicalDevice, VkPhysicalDeviceMemoryProperties
   *pMemoryProperties);
+void vkGetPhysicalDeviceMemoryProperties2(VkPhysicalDevice physicalDevice, VkPhysicalDeviceMemoryProperties2
+  *pMemoryProperties);
+VkResult vkEnumerateDeviceExtensionProperties(VkPhysicalDevice physicalDevice, const char *pLayerName,
+  uint32_t *pPropertyCount, VkExtensionProperties *pProperties);
 VkResult vkCreateDevice(VkPhysicalDevice physicalDevice, const VkDeviceCreateInfo *pCreateInfo, const
   VkAllocationCallbacks *pAllocator, VkDevice *pDevice);
 void vkDestroyDevice(VkDevice device, const VkAllocationCallbacks *pAllocator);

@@ -108,6 +108,16 @@ class VulkanDriver:
 
         return VulkanDevice(self.table(), faults.one_of(self.name, found, index), options)
 
+    def memory(self, index: int) -> dict[str, int]:
+        """Return what a device's memory has now, where it says so."""
+        try:
+            found = self._find()
+        except (LibraryMissingError, CallError):
+            return {}
+        from atoll_plugins.vulkan.room import room
+
+        return room(self.table(), faults.one_of(self.name, found, index).handle)
+
     def launcher(self) -> LauncherSource | None:
         """Return the C launcher."""
         return launcher_source(_HERE)

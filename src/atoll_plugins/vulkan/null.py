@@ -30,6 +30,7 @@ class NullDevice:
         heaps: Bytes of each heap; what is allocated beyond is refused.
         buffer_bytes: The most of one storage buffer.
         push_bytes: The most of push constants.
+        budget: Of each heap, what a process may take and what it takes; nothing where it is not said.
     """
 
     name: str = "null"
@@ -38,6 +39,7 @@ class NullDevice:
     heaps: tuple[int, ...] = (1 << 32,)
     buffer_bytes: int = 1 << 27
     push_bytes: int = 128
+    budget: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(slots=True)
@@ -107,11 +109,27 @@ class NullVulkan:
 
     def _vkGetPhysicalDeviceMemoryProperties(self, ffi: Any, handle: Any, out: Any) -> None:  # noqa: N802
         device = self._of(ffi, handle)
+        local = {heap for flags, heap in device.types if flags & 1}
         out.memoryTypeCount, out.memoryHeapCount = len(device.types), len(device.heaps)
         for at, (flags, heap) in enumerate(device.types):
             out.memoryTypes[at].propertyFlags, out.memoryTypes[at].heapIndex = flags, heap
         for at, size in enumerate(device.heaps):
-            out.memoryHeaps[at].size = size
+            out.memoryHeaps[at].size, out.memoryHeaps[at].flags = size, int(at in local)
+
+    def _vkGetPhysicalDeviceMemoryProperties2(self, ffi: Any, handle: Any, out: Any) -> None:  # noqa: N802
+        self._vkGetPhysicalDeviceMemoryProperties(ffi, handle, out.memoryProperties)
+        stated = ffi.cast("VkPhysicalDeviceMemoryBudgetPropertiesEXT *", out.pNext)
+        for at, (most, used) in enumerate(self._of(ffi, handle).budget):
+            stated.heapBudget[at], stated.heapUsage[at] = most, used
+
+    def _vkEnumerateDeviceExtensionProperties(  # noqa: N802
+        self, ffi: Any, handle: Any, layer: Any, count: Any, out: Any
+    ) -> int:
+        names = [b"VK_KHR_bind_memory2"] + [b"VK_EXT_memory_budget"] * bool(self._of(ffi, handle).budget)
+        count[0] = len(names)
+        for at, name in enumerate(names if out else ()):
+            out[at].extensionName = name
+        return 0
 
     def _vkCreateDevice(self, ffi: Any, handle: Any, create: Any, allocator: Any, out: Any) -> int:  # noqa: N802
         # A device's handle says which it is.

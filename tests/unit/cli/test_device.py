@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from atoll import runtime
+from atoll import plugin, runtime
 from atoll.cli.device import command
 from atoll.diagnostics import Diagnostic
 from atoll.errors import DeviceError
 from atoll.plugin import DeviceInfo
 from atoll.runtime import Device
 from unit.runtime.fakes import MemoryDevice, MemoryDriver, info, status
+from unit.runtime.test_device import Doors
 
 STATUSES = (
     status("mem", 5, *MemoryDriver().devices()),
@@ -112,3 +113,14 @@ def test_help_imports_no_driver_and_no_numpy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_the_memory_has_now_is_said_where_the_driver_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Told(MemoryDriver):
+        def memory(self, index: int) -> dict[str, int]:
+            return {"total": 64 + index, "used": 3}
+
+    assert as_data("info")["device"]["memory"] == {}
+    monkeypatch.setattr(plugin, "registry", lambda: Doors(Told()))
+    assert as_data("info")["device"]["memory"] == {"total": 64, "used": 3}
+    assert "memory total     64\nmemory used      3\n" in call("info")[1]

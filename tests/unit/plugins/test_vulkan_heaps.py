@@ -154,3 +154,16 @@ def test_finalisers_take_no_lock() -> None:
     with pytest.raises(DeviceError):
         device.upload(handle, memoryview(b"abcd"))
     device.close()
+
+
+def test_the_room_is_that_of_the_largest_heap_of_the_device_itself() -> None:
+    """No device here states `VK_EXT_memory_budget`: one that does is made up."""
+    told = NullDevice(
+        types=((HOST, 0), (LOCAL, 1), (LOCAL, 2)),
+        heaps=(1 << 40, 1 << 28, 1 << 35),
+        budget=((9, 9), (1, 2), (1 << 34, 1 << 20)),
+    )
+    driver = VulkanDriver(table=NullVulkan((told, NullDevice())).table())
+    assert driver.memory(0) == {"total": 1 << 35, "budget": 1 << 34, "used": 1 << 20}
+    assert driver.memory(1) == {}
+    assert VulkanDriver(library="libnone.so.1").memory(0) == {}
