@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from collections import defaultdict
 from pathlib import Path
@@ -66,6 +67,34 @@ def test_the_map_lists_every_plugin_folder_and_what_it_brings() -> None:
     here = holding(ROOT / "src/atoll_plugins")
     assert folders(MAP) == {folder: brought().get(folder, set()) for folder in here}
     assert brought().keys() <= here
+
+
+def beside() -> set[str]:
+    """Return the folders beside `src`, those of the tests one by one; hidden ones and caches are none."""
+    tops = [path for path in ROOT.iterdir() if path.is_dir() and path.name not in ("src", "tests")]
+    every = [*tops, *(path for path in (ROOT / "tests").iterdir() if path.is_dir())]
+    return {
+        path.relative_to(ROOT).as_posix()
+        for path in every
+        if not path.name.startswith((".", "__")) and tracked(path)
+    }
+
+
+def tracked(folder: Path) -> bool:
+    """Tell whether a folder holds a file that is not ignored."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", str(folder)]
+    return bool(subprocess.run(listed, cwd=ROOT, capture_output=True, check=False).stdout)
+
+
+def named(text: str) -> set[str]:
+    """Return the folders that the map's last table names."""
+    rows = table(text[text.index("## Beside `src`") :], "folder")
+    return {name for first, *_ in rows for name in re.findall(r"`([^`]+)`", first)}
+
+
+def test_the_map_names_every_folder_beside_the_engine() -> None:
+    assert named(MAP) == beside()
+    assert named(re.sub(r"\| `tests/e2e` .*\n", "", MAP)) != beside()
 
 
 def test_the_map_names_every_entry_point_group() -> None:
