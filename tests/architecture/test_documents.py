@@ -112,6 +112,21 @@ def test_a_room_and_a_folder_that_the_map_lacks_are_seen(tmp_path: Path) -> None
     assert holding(tmp_path) == {"stray"}
 
 
+def dead_links(page: Path) -> list[str]:
+    """Return the links of a page to a file that is not there."""
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    links = (link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link)
+    return [link for link in links if link and not (page.parent / link).exists()]
+
+
+def test_every_link_of_a_page_leads_to_a_file(tmp_path: Path) -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("README.md")]
+    assert len(pages) > 100
+    assert not {str(page.relative_to(ROOT)): dead for page in pages if (dead := dead_links(page))}
+    (tmp_path / "a.md").write_text("[a](a.md#b) [`k`](gone.md) `k[1](2)` [c](https://x.org/y)\n")
+    assert dead_links(tmp_path / "a.md") == ["gone.md"]
+
+
 def faults_of_decisions(folder: Path) -> list[str]:
     """Return the decisions whose number is taken or is not the number of their title."""
     faults = []
