@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,14 +61,14 @@ def agrees(text: str) -> bool:
     return True
 
 
-def test_every_short_text_is_judged_as_the_model_judges_it(whole: bool) -> None:
+def test_every_short_text_is_judged_as_the_model_judges_it(whole: bool, tell: Callable[[str], None]) -> None:
     longest = 6 if whole else 4
     total = taken = 0
     for length in range(longest + 1):
         for pieces in itertools.product(ALPHABET, repeat=length):
             total += 1
             taken += agrees("".join(pieces))
-    print(f"{total} texts of up to {longest} pieces, {taken} of them sets; whole: {whole}")
+    tell(f"{total} texts of up to {longest} pieces, {taken} of them sets; whole: {whole}")
     assert taken > 50
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -129,7 +130,7 @@ def check(script: list[list[tuple[str, str, str]]]) -> None:
             assert not good or grown == clean
 
 
-def test_incremental_equals_clean(whole: bool) -> None:
+def test_incremental_equals_clean(whole: bool, tell: Callable[[str], None]) -> None:
     total, played = 100, 0
 
     @settings(max_examples=total if whole else 12, deadline=None)
@@ -140,4 +141,4 @@ def test_incremental_equals_clean(whole: bool) -> None:
         check(script)
 
     run()
-    print(f"edit scripts: {played} of {total}")
+    tell(f"edit scripts: {played} of {total}")

@@ -69,7 +69,6 @@ def test_random_kernels_agree_with_the_oracle_bit_for_bit(
 ) -> None:
     name = court.device.info.name
     chosen = seeds(whole, court.name)
-    print(f"{name}: {len(chosen)} programs from seed {chosen[0]}")
     refused, hung = 0, []
     for seed in chosen:
         source = program(seed, arrays=bool(seed % 2), more=seed % 3 > 0)

@@ -2,7 +2,7 @@
 
 cuBLASLt is looked for beside the wheels of `nvidia-cublas` and by the loader's name; without it the device
 has no `product`. Source of every constant: cublasLt.h and library_types.h of CUDA 12 and 13 (the values are
-the same). Not run on hardware yet: plan tested.
+the same). What it reaches on an H200: docs/benchmarks/runtime.md.
 
 The library counts in columns, arrays here lie in rows: out = x y by rows is outᵀ = yᵀ xᵀ by columns, so y
 goes first. TF32 is off: CUBLAS_COMPUTE_32F. Sums of i8 are integers, so they are exact.
