@@ -23,11 +23,10 @@ from atoll._util.values import dataclass
 from atoll.graph.action import Action
 from atoll.graph.edge import digest
 from atoll.graph.graph import Graph
+from atoll.graph.runner import TICK
 from atoll.graph.state import State
 
 FILE = "looked.json"
-# A change within one tick of the clock that files are stamped with shows in no stamp.
-TICK = 10_000_000
 MAX_NEW = 20_000
 MAX_TEXT = 8 << 20
 # How many folders above a file may be part of the name by which it is found.
@@ -209,7 +208,8 @@ def keep(state: State, graph: Graph, looked: Looked, ran: Iterable[str]) -> None
     rows: dict[str, tuple[Stamp, list[str]]] = {}
     for folder in {**looked.folders, **searched, **found}:
         row = looked.folders.get(folder) or _late(state, folder, looked.begin)
-        if f"{folder}/".startswith(base) or (row[0] is None and not row[1] and folder not in searched):
+        gone = row[0] is None and folder not in searched and not (state.root / folder).is_dir()
+        if gone or f"{folder}/".startswith(base):
             continue
         rows[folder] = row
         names = set(row[1])

@@ -31,6 +31,8 @@ COMPARE_BYTES = 256 << 20
 MAX_DEPFILE = 8 << 20
 MAX_WORDS = 20_000
 GRACE = 2.0
+# How late a file system's clock may be.
+TICK = 10_000_000
 
 
 class _Reading:
@@ -220,8 +222,11 @@ def _stop(child: int) -> None:
             time.sleep(0.02)
     except OSError:
         pass
-    if _kill(child, signal.SIGKILL):
-        _reap(child)
+    try:
+        if _kill(child, signal.SIGKILL):
+            os.waitpid(child, 0)
+    except OSError:
+        pass
 
 
 def _kill(group: int, number: int) -> bool:
@@ -231,13 +236,6 @@ def _kill(group: int, number: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _reap(child: int) -> None:
-    try:
-        os.waitpid(child, 0)
-    except OSError:
-        return
 
 
 # outputs
@@ -527,13 +525,13 @@ def _edge(spec: dict, digest: str, state: str, lifeline: int) -> dict:  # type: 
     try:
         remove(done)
         before = {path: stamp(path) for path in spec["inputs"]}
-        killed, begin = _out_of_memory(), time.monotonic()
+        killed, begin, since = _out_of_memory(), time.monotonic(), time.time_ns()
         kept = _set_aside(produced, aside)
         ended, found = _finish(spec, run(spec, output, lifeline), kept, os.path.dirname(state))
         seconds = round(time.monotonic() - begin, 4)
         good = ended["end"] == "exit" and ended["code"] == 0
         if good:
-            _record(done, spec, before, found, ended, seconds)
+            _record(done, spec, before, found, ended, seconds, since)
     except Interrupted:
         good, seconds, ended, killed = False, 0.0, {"end": "interrupt"}, 0
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS[:3])
@@ -573,9 +571,15 @@ def _record(
     found: list[str],
     ended: dict,  # type: ignore[type-arg]
     seconds: float,
+    since: int,
 ) -> None:
-    more = [*found, *dyndep_inputs(spec)]
-    inputs = before | {name: stamp(name) for name in more if name not in before}
+    more = {name: stamp(name) for name in (*found, *dyndep_inputs(spec)) if name not in before}
+    now, made = time.time_ns(), os.path.dirname(os.path.dirname(os.path.dirname(path))) + "/"
+    for name, seen in more.items():
+        # Changed since the command began: nobody knows which of the two it read, so it counts as not seen.
+        if seen and since - TICK < seen[3] <= now and not name.startswith(made):
+            more[name] = None
+    inputs = before | more
     record = {
         "name": spec["name"],
         "inputs": inputs,
@@ -593,7 +597,3 @@ def leave(code: int) -> None:
     """End the process; nothing waits for Python to take itself apart, which takes a sixth of its start."""
     sys.stdout.flush()
     os._exit(code)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))

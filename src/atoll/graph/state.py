@@ -227,7 +227,7 @@ def differences(
 
 def _change(was: Any, now: Any) -> str:
     if was is None:
-        return "was added"
+        return "was added, or changed while it was read"
     return "was removed" if now is None else "was changed"
 
 

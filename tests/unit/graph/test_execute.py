@@ -273,3 +273,20 @@ def test_what_a_crash_left_of_the_list_of_forced_actions_is_made_anew(project: P
     project.put("a", "2")
     assert project.build(copy("a", out("b"))).ran
     assert project.get(out("b")) == "2"
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_an_input_that_changes_while_it_is_read_runs_again(project: Project, old: bool) -> None:
+    """Which of the two was read nobody knows; the record, made later, held it to be the new one."""
+    project.put("a", "a")
+    project.put("h", "1")
+    project.put("new", "2")
+    if old:
+        os.utime(project.root / "new", (10**9, 10**9))
+    script = 'cat "$1" h > "$2"; echo "x: $1 h" > "$2.d"; if [ -f new ]; then mv new h; fi'
+    action = sh("read", script, ["a"], [out("b")], depfile=out("b.d"))
+    assert project.build(action).ran == ("read",)
+    assert project.get(out("b")) == "a1"
+    assert project.build(action).ran == ("read",)
+    assert project.get(out("b")) == "a2"
+    assert project.build(action).ran == ()

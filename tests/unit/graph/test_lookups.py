@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,17 @@ def test_a_file_that_appears_in_front_of_the_one_that_was_found_is_found(
     (project.root / place).unlink()
     assert build(project).ran == ("compile a",)
     assert project.get(out("a")) == "two\n"
+
+
+def test_a_folder_that_had_just_changed_when_it_was_first_looked_at_is_watched(project: Project) -> None:
+    """Its stamp says nothing then: a name may have come within the same tick of the clock."""
+    soon = time.time_ns() + 10**10
+    os.utime(project.root / "src", ns=(soon, soon))
+    build(project)
+    assert build(project).ran == ()
+    project.put("src/h", "in front\n")
+    os.utime(project.root / "src", ns=(soon, soon))
+    assert build(project).ran == ("compile a",)
 
 
 @pytest.mark.parametrize("place", ["one/sub/maybe", "two/sub/maybe", "src/sub/maybe"])
