@@ -7,6 +7,7 @@ a driver is found by the root it is named like, or by the backend of what the pa
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atoll._util.values import dataclass, field
@@ -142,7 +143,25 @@ def add_module(
     asked = interface.roots if any(item.entry.device_space for item in interface.entries) else ()
     known = memories(request.registry.drivers, asked)
     generated.files[path] = python_source(interface, str(shape), known)
-    _add_unit(request, generated, part, path, includes=(python,), root=part.root or MODULE)
+    includes = (python, *_split_headers(request, generated, Path(python)))
+    _add_unit(request, generated, part, path, includes=includes, root=part.root or MODULE)
+
+
+def _split_headers(request: BuildRequest, generated: Generated, python: Path) -> tuple[str, ...]:
+    """Return the folder of a header that leads to Python's configuration, where that lies apart.
+
+    Debian's ``pyconfig.h`` includes ``<x86_64-linux-gnu/python3.11/pyconfig.h>``, which the machine's own
+    compilers find beside the rest and one that brings its own C library does not.
+    """
+    import sysconfig
+
+    place = f"{sysconfig.get_config_var('MULTIARCH')}/{python.name}/pyconfig.h"
+    apart = python.parent / place
+    if not apart.is_file():
+        return ()
+    folder = f"{request.plan_folder}/python"
+    generated.files[f"{folder}/{place}"] = f'#include "{apart.as_posix()}"\n'
+    return (folder,)
 
 
 def _add_unit(
