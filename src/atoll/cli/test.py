@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from atoll._util import child
+from atoll.cli._answer import one_line
 from atoll.cli._building import Talk, build, building, session_of
 from atoll.cli.run import environment_of
 
@@ -165,7 +166,8 @@ def _reported(result: Tested, talk: Talk) -> Tested:
         return result
     where = f" on {', '.join(result.devices)}" if result.devices else ""
     why = f": {result.reason}" if result.reason else ""
-    click.echo(f"{result.verdict} {result.name}{where} ({result.seconds:.1f} s){why}")
+    # A test says both, and must not drive the terminal.
+    click.echo(one_line(f"{result.verdict} {result.name}{where} ({result.seconds:.1f} s){why}"))
     if result.verdict == "failed" and result.output.strip():
         talk.say(result.output.rstrip())
     return result

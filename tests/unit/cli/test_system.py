@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from atoll.cli import test as tests
+from atoll.cli._building import Talk
 from unit.build.build_project import PROGRAM
 from unit.plugins.lane_project import write
 
@@ -94,3 +96,17 @@ def test_an_interrupted_build_ends_its_events(tmp_path: Path) -> None:
         lines += process.stdout.readlines()
     assert process.wait(60) == 130
     assert json.loads(lines[-1]) == {"event": "result", "ok": False, "interrupted": True, "diagnostics": []}
+
+
+def test_what_a_test_says_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Devices and reasons are the test's own words; click leaves escapes in where a terminal reads."""
+    said = tests.Tested(
+        name="t",
+        verdict="skipped",
+        reason="no\x1b[2J",
+        devices=("\x1b]0;x\x07",),
+        seconds=0.0,
+        output="",
+    )
+    tests._reported(said, Talk(as_data=False, verbose=False))
+    assert capsys.readouterr().out == "skipped t on \\x1b]0;x\\x07 (0.0 s): no\\x1b[2J\n"
