@@ -7,11 +7,14 @@ import os
 import select
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from atoll.errors import AtollError, CompileError
 from atoll.ir.interpret import ViewArgument, interpret
@@ -28,8 +31,11 @@ from kernel_text import kernel_from
 from property.kernel_programs import COMMON, ITEMS
 
 NAMES = ("x", "u", "w", "f", "oi", "ou", "ow", "of", "c")
-#: A program takes a second at the most; a device that takes this long never comes back.
+#: A program takes a second of the processor at the most; a device that takes this many never comes back. The
+#: child's own seconds count and not the clock's: on a full machine a compiler took longer than half a minute.
 SECONDS = 30
+#: So many times that by the clock, for one that waits and computes nothing.
+PATIENCE = 10
 
 
 @dataclass(frozen=True)
@@ -184,11 +190,22 @@ class Child:
         return Verdict(**json.loads(line)) if line else Verdict(wrong="the process ended")
 
     def read(self, seconds: float) -> bytes | None:
-        """Return a line, None where none comes in time."""
+        """Return a line, None where the child used so many seconds of the processor and gave none."""
         assert self.process is not None
         assert self.process.stdout is not None
-        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
-        return self.process.stdout.readline() if ready else None
+        since, start = time.monotonic(), self.used()
+        while not select.select([self.process.stdout], [], [], min(1, seconds))[0]:
+            if self.used() - start > seconds or time.monotonic() - since > PATIENCE * seconds:
+                return None
+        return self.process.stdout.readline()
+
+    def used(self) -> float:
+        """Return the seconds of the processor that the child used, all its threads together."""
+        assert self.process is not None
+        with suppress(psutil.Error):
+            times = psutil.Process(self.process.pid).cpu_times()
+            return float(times.user + times.system)
+        return 0.0
 
     def close(self) -> None:
         if self.process is not None:

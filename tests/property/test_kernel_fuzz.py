@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -136,4 +138,21 @@ def test_a_program_that_never_ends_ends_the_child_and_not_the_run() -> None:
     head = f"@kernel\ndef k({PARAMS}):\n    i = atoll.global_id(0)\n"
     assert child.judge(f"{head}    while x[i] == x[i]:\n        oi[i] = 1\n", 1, 3) == Verdict(hung=True)
     assert child.judge(f"{head}    oi[i] = 1\n", 1) == Verdict()
+    child.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("import time; time.sleep(2); print('late')", b"late\n"),
+        ("print(flush=True)\nwhile True: pass", None),
+    ],
+)
+def test_a_full_machine_is_no_device_that_never_comes_back(code: str, line: bytes | None) -> None:
+    """Seed 467 of the emitter suite was said to hang on PoCL: it had waited for the processor."""
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    child = Child("none", process)
+    if line is None:
+        assert child.read(1) == b"\n"
+    assert child.read(1) == line
     child.close()
