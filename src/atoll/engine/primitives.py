@@ -206,11 +206,12 @@ def _product(variant: str, x: Array, y: Array, out: Array) -> None:
         )
         return
     own = products.OWN.get(variant, 1)
+    side = products.TILE * own
     if own > 1:
-        kernel = products.matmul_wide.instance(T=kind, own=own)
+        inside = not (m % side or n % side or x.shape[2] % products.DEEP)
+        kernel = products.matmul_wide.instance(T=kind, own=own, whole=int(inside))
     else:
         kernel = products.matmul_tiled.instance(T=kind)
-    side = products.TILE * own
     groups = -(-n // side) * products.TILE, -(-m // side) * products.TILE, batch
     kernel.over(groups, device=out.device)(x, y, out)
 
@@ -237,8 +238,11 @@ def _rows(x: Array) -> Array:
 
 def _over_rows(kernel: Any, count: int, device: Any, *arguments: Any, along: Sequence[int]) -> None:
     """Launch a kernel with a group for each row; the arguments of the numbers `along` have the rows first."""
-    for part in shapes.chunks(count, device):
-        given = [item[part] if at in along else item for at, item in enumerate(arguments)]
+    parts = shapes.chunks(count, device)
+    for part in parts:
+        given: Sequence[Any] = arguments
+        if len(parts) > 1:
+            given = [item[part] if at in along else item for at, item in enumerate(arguments)]
         kernel.over((part.stop - part.start) * by_row.LANES, device=device)(*given)
 
 
@@ -278,6 +282,9 @@ def reduce(op: str, x: Array, axis: int | None = None) -> Array:
         raise shapes.refused(op, "has no value along an axis without elements", f"the shape: {x.shape}")
     if size > PIECE:
         whole, rest = divmod(size, PIECE)
+        again = {"abs_sum": "sum", "square_sum": "sum", "abs_max": "max"}.get(op, op)
+        if not rest and shapes.rows(shapes.pieces(moved, PIECE)) is not None:
+            return reduce(again, _reduced(op, shapes.pieces(moved, PIECE), device), -1)
         joined = empty((*moved.shape[:-1], whole + bool(rest)), x.element, device=device)
         pieces = shapes.pieces(moved, PIECE)
         if shapes.rows(pieces) is not None:
@@ -287,7 +294,6 @@ def reduce(op: str, x: Array, axis: int | None = None) -> Array:
                 _launch_copy(_reduced(op, pieces[..., at, :], device), joined[..., at])
         if rest:
             _launch_copy(_reduced(op, moved[..., size - rest :], device), joined[..., whole])
-        again = {"abs_sum": "sum", "square_sum": "sum", "abs_max": "max"}.get(op, op)
         return reduce(again, joined, -1)
     return _reduced(op, moved, device)
 
@@ -428,7 +434,8 @@ def transpose(x: Array) -> Array:
         tile, step = pointwise.TILE, pointwise.STEP
         stack = _stack(x, x.shape[:-2], batch)
         sizes = -(-x.shape[-1] // tile) * tile, -(-x.shape[-2] // tile) * step, batch
-        kernel = pointwise.transpose.instance(T=CLASSES[x.element])
+        whole = int(x.shape[-1] % tile == 0 and x.shape[-2] % tile == 0)
+        kernel = pointwise.transpose.instance(T=CLASSES[x.element], whole=whole)
         kernel.over(sizes, device=device)(stack, out.reshape(batch, *out.shape[-2:]))
     return out
 

@@ -132,9 +132,11 @@ def _by_words(given: Quantised, made: Quantised, out: Array, device: Any) -> boo
     kernel = by_words.row_words
     if made.packed is not None and k % 16 == 0:
         kernel, x, w = by_words.row_ternary, _words(given.values, m, k // 16, 4), made.packed
-    for part in shapes.chunks(n, device):
+    parts = shapes.chunks(n, device)
+    for part in parts:
         over = -(-(part.stop - part.start) // by_words.ROWS) * by_words.LANES, m
-        kernel.over(over, device=device)(x, w[part], given.steps, made.steps[part], out[:, part])
+        taken = (w, made.steps, out) if len(parts) == 1 else (w[part], made.steps[part], out[:, part])
+        kernel.over(over, device=device)(x, taken[0], given.steps, *taken[1:])
     return _noted("row", f"there are {FEW} rows or fewer")
 
 

@@ -158,18 +158,21 @@ TILE, STEP = 32, 8
 
 
 @kernel(block=(TILE, STEP))
-def transpose(x: view[T, 3], out: view[T, 3]):
-    """Turn the last two axes, in tiles, so that both sides are read and written along their rows."""
+def transpose(x: view[T, 3], out: view[T, 3], whole: atoll.const[int]):
+    """Turn the last two axes, in tiles, so that both sides are read and written along their rows.
+
+    `whole` is 1 where every tile is inside.
+    """
     tile = atoll.shared(T, (TILE, TILE + 1))
     li, lj, m = atoll.local_id(0), atoll.local_id(1), atoll.group_id(2)
     i, first = atoll.group_id(0) * TILE + li, atoll.group_id(1) * TILE + lj
     for k in range(TILE // STEP):
-        if i < x.shape[2] and first + k * STEP < x.shape[1]:
+        if whole == 1 or (i < x.shape[2] and first + k * STEP < x.shape[1]):
             tile[lj + k * STEP, li] = x[m, first + k * STEP, i]
     atoll.barrier()
     i, first = atoll.group_id(1) * TILE + li, atoll.group_id(0) * TILE + lj
     for k in range(TILE // STEP):
-        if i < out.shape[2] and first + k * STEP < out.shape[1]:
+        if whole == 1 or (i < out.shape[2] and first + k * STEP < out.shape[1]):
             out[m, first + k * STEP, i] = tile[li, lj + k * STEP]
 
 

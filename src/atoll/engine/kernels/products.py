@@ -14,6 +14,8 @@ T = TypeVar("T")
 TILE = 16
 #: The larger tiles, `DEEP` along K: by variant, how many results by how many a work-item has.
 OWN, DEEP = {"wide": 4, "block": 8}, 8
+#: How much longer than a tile its rows are in shared memory: stores down a column meet no bank twice.
+APART = 4
 
 
 @kernel
@@ -52,13 +54,15 @@ def matmul_tiled(x: view[T, 3], y: view[T, 3], out: view[f32, 3]):
 
 
 @kernel(block=(TILE, TILE))
-def matmul_wide(x: view[T, 3], y: view[T, 3], out: view[f32, 3], own: atoll.const[int]):
+def matmul_wide(  # noqa: C901
+    x: view[T, 3], y: view[T, 3], out: view[f32, 3], own: atoll.const[int], whole: atoll.const[int]
+):
     """`own` by `own` results a work-item, `DEEP` products of each at once: for large products.
 
     The next tiles are on their way to registers meanwhile. What lies behind K is 0 times 0, which changes no
-    sum: one that began at 0 is never -0.
+    sum: one that began at 0 is never -0. `whole` is 1 where every tile is inside.
     """
-    left, right = atoll.shared(f32, (DEEP, TILE * own + 1)), atoll.shared(f32, (DEEP, TILE * own + 1))
+    left, right = atoll.shared(f32, (DEEP, TILE * own + APART)), atoll.shared(f32, (DEEP, TILE * own + APART))
     sums, rows, cols = fixed[f32, own * own](), fixed[f32, own](), fixed[f32, own]()
     next_left, next_right = fixed[f32, own // 2](), fixed[f32, own // 2]()
     i, j, b = atoll.local_id(0), atoll.local_id(1), atoll.group_id(2)
@@ -66,12 +70,19 @@ def matmul_wide(x: view[T, 3], y: view[T, 3], out: view[f32, 3], own: atoll.cons
     m0, n0 = atoll.group_id(1) * side, atoll.group_id(0) * side
     depth = i32(x.shape[2])
     for first in range(-DEEP, depth, DEEP):
-        for part in range(own // 2):
-            at = lane + part * (TILE * TILE)
-            m, k = m0 + at // DEEP, first + DEEP + at % DEEP
-            next_left[part] = f32(x[b, m, k]) if m < x.shape[1] and k < depth else f32(0.0)
-            n, k = n0 + at % side, first + DEEP + at // side
-            next_right[part] = f32(y[b, k, n]) if n < y.shape[2] and k < depth else f32(0.0)
+        if whole == 1:
+            for part in range(own // 2):  # the condition inside costs nothing, and fewer registers: 128
+                at = lane + part * (TILE * TILE)
+                if first + DEEP < depth:
+                    next_left[part] = f32(x[b, m0 + at // DEEP, first + DEEP + at % DEEP])
+                    next_right[part] = f32(y[b, first + DEEP + at // side, n0 + at % side])
+        else:
+            for part in range(own // 2):
+                at = lane + part * (TILE * TILE)
+                m, k = m0 + at // DEEP, first + DEEP + at % DEEP
+                next_left[part] = f32(x[b, m, k]) if m < x.shape[1] and k < depth else f32(0.0)
+                n, k = n0 + at % side, first + DEEP + at // side
+                next_right[part] = f32(y[b, k, n]) if n < y.shape[2] and k < depth else f32(0.0)
         if first >= 0:
             for k in range(DEEP):
                 for r in range(own):
@@ -88,7 +99,7 @@ def matmul_wide(x: view[T, 3], y: view[T, 3], out: view[f32, 3], own: atoll.cons
     for r in range(own):
         for s in range(own):
             m, n = m0 + j + r * TILE, n0 + i + s * TILE
-            if m < out.shape[1] and n < out.shape[2]:
+            if whole == 1 or (m < out.shape[1] and n < out.shape[2]):
                 out[b, m, n] = maths.canonical(sums[r * own + s])
 
 
