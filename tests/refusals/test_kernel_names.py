@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,15 @@ def test_an_unmarked_function_is_refused_with_the_line_to_write() -> None:
     assert found.message == "`plain` is not marked as a device function"
     assert found.notes[0].startswith("it is defined at ")
     assert found.hint == "put `@atoll.device` above `def plain`"
+
+
+def test_an_unmarked_function_of_another_library_is_not_to_be_marked() -> None:
+    found = refused("x[0] = plain(x[0], x[0], x[0])", "ATL0720", "plain", plain=colorsys.rgb_to_hsv)
+    assert found.message == "`plain` is not marked as a device function"
+    assert found.notes[0].partition(":")[0] == "it is defined at " + colorsys.__file__
+    assert found.hint == "write what the kernel needs of it as a function of your own, with `@atoll.device`"
+    installed = refused("x[0] = plain(x[0])", "ATL0720", "plain", plain=pytest.approx)
+    assert installed.hint == found.hint
 
 
 @pytest.mark.parametrize(

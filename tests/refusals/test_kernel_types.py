@@ -49,6 +49,12 @@ def test_two_types_are_both_named() -> None:
     assert found.notes == ("the left one is an i32", "the right one is an f32")
 
 
+@pytest.mark.parametrize("both", ["n + x[0]", "x[0] + n", "x[0] * n"])
+def test_two_types_are_told_the_one_that_is_mostly_meant(both: str) -> None:
+    """An f32 and an i32 were told `i32(…)` where the integer stood on the right."""
+    assert refused(f"a = {both}", "ATL0713", both).hint == "convert one of them, as in `f32(…)`"
+
+
 @pytest.mark.parametrize(
     ("lines", "at"),
     [

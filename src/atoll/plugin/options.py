@@ -7,6 +7,9 @@ from atoll.diagnostics import Diagnostic
 from atoll.errors import LaneError
 from atoll.plugin.lane import LaneRequest
 
+#: Keys of `[lane.NAME]` that the engine reads itself, for every lane.
+EVERY_LANE = ("time-limit",)
+
 
 def check_options(lane: str, request: LaneRequest, known: tuple[str, ...]) -> None:
     """Refuse keys of ``[lane.NAME]`` that the lane does not know.
@@ -38,12 +41,13 @@ def list_option(lane: str, request: LaneRequest, key: str) -> tuple[str, ...]:
 
 
 def _unknown(lane: str, request: LaneRequest, key: str, known: tuple[str, ...]) -> Diagnostic:
-    near = nearest(key, known)
+    every = (*known, *EVERY_LANE)
+    near = nearest(key, every)
     return Diagnostic(
         code="ATL0512",
         message=f"the lane `{lane}` has no option `{key}`",
         span=request.places.get(key),
-        notes=(f"`[lane.{lane}]` may hold: {', '.join(known)}",),
+        notes=(f"`[lane.{lane}]` may hold: {', '.join(every)}",),
         hint=f"write `{near}`" if near else "remove it",
     )
 

@@ -22,6 +22,7 @@ _END = r"\s*(?:\[\[.*\]\]\s*)?;"
 _DIRECTIVE = re.compile(r"^[ \t]*(?:(export)[ \t]+)?(module|import)(?!\w)[ \t]*(.*)$", re.MULTILINE)
 _DECLARED = re.compile(rf"({_NAME})\s*(?::\s*({_NAME}))?{_END}")
 _IMPORTED = re.compile(rf"(?:({_NAME})|:(?!:)\s*({_NAME})){_END}")
+_FRAGMENT = re.compile(r";")
 _HEADER = re.compile(r"(<[^>\n]*>?|\"[^\"\n]*\"?)")
 # Ordinary literals are skipped so that a raw one is found only where it starts. What stays open ends with its
 # line; a quote that starts no literal separates digits. So every text is read once.
@@ -41,12 +42,19 @@ class Refused(Exception):  # noqa: N818 - a refusal, not an error of this progra
         self.fields = fields
 
 
+class Crowded(Exception):  # noqa: N818 - becomes a refusal, which knows the unit
+    """More stands on the line of a module directive; holds the directive and what is behind it."""
+
+
 def directives(text: str) -> tuple[str | None, bool, list[str], list[str]]:
     """Return what preprocessed C++ states of modules.
 
     Returns:
         The module it provides or None, whether that is an interface, the modules it requires in order,
         and the header units it imports.
+
+    Raises:
+        Crowded: Where a directive is not alone on its line.
     """
     text = without_raw(text)
     provides, interface, module = None, False, ""
@@ -55,6 +63,7 @@ def directives(text: str) -> tuple[str | None, bool, list[str], list[str]]:
     for exported, word, rest in _DIRECTIVE.findall(text):
         if word == "module":
             found = _DECLARED.match(rest)
+            _alone(exported, word, rest, found or _FRAGMENT.match(rest))
             if found is None:
                 continue
             module, part = (_plain(group) for group in found.groups(default=""))
@@ -65,9 +74,17 @@ def directives(text: str) -> tuple[str | None, bool, list[str], list[str]]:
         elif _HEADER.match(rest):
             headers.setdefault(_HEADER.match(rest)[1])  # type: ignore[index]
         elif found := _IMPORTED.match(rest):
+            _alone(exported, word, rest, found)
             name, part = (_plain(group) for group in found.groups(default=""))
             requires.setdefault(name or f"{module}:{part}")
     return provides, interface, list(requires), list(headers)
+
+
+def _alone(exported: str, word: str, rest: str, found: re.Match[str] | None) -> None:
+    behind = rest[found.end() :].strip() if found else ""
+    if found and behind:
+        said = f"{exported} {word} {found[0]}".strip()
+        raise Crowded(said.replace(" ;", ";"), behind)
 
 
 def without_raw(text: str) -> str:
@@ -111,11 +128,22 @@ def header_unit(source: str, header: str) -> Refused:
     )
 
 
+def crowded(source: str, directive: str, behind: str) -> Refused:
+    """Return the refusal of a directive that is not alone on its line."""
+    shown = behind if len(behind) <= 60 else f"{behind[:59]}…"
+    return Refused(
+        code="ATL0525",
+        message=f"`{source}` has more on the line of a module directive",
+        notes=[f"the directive: {directive}", f"behind it: {shown}"],
+        hint="put the directive on a line of its own, as C++20 has it",
+    )
+
+
 def scan(form: str, source: str, command: list[str]) -> dict[str, object]:
     """Run the command and return what the unit provides and requires.
 
     Raises:
-        Refused: Where it imports a header unit.
+        Refused: Where it imports a header unit, or a directive is not alone on its line.
         SystemExit: Where the command fails; what it printed is printed.
     """
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
@@ -130,7 +158,10 @@ def scan(form: str, source: str, command: list[str]) -> dict[str, object]:
     if form == "p1689":
         provides, interface, requires = read_p1689(out)
     else:
-        provides, interface, requires, headers = directives(out)
+        try:
+            provides, interface, requires, headers = directives(out)
+        except Crowded as error:
+            raise crowded(source, *error.args) from error
         if headers:
             raise header_unit(source, headers[0])
     return {"provides": provides, "interface": interface, "requires": requires}

@@ -119,6 +119,11 @@ CODES = {
         "flag with `$` or a backtick would be expanded there, or run a command. Sources of such names are "
         "compiled through a file of another name.",
     ),
+    "ATL0525": CodeInfo(
+        "more on the line of a module directive",
+        "`module`, `export module` and `import` are directives of the preprocessor in C++20: each ends its "
+        "line. g++ holds to that, other compilers take more.",
+    ),
     "ATL0530": CodeInfo(
         "a compiler that does not pass the probe of the whole pipe",
         "Whether a compiler can use a toolkit that is not its own is asked of the whole pipe: a small unit "

@@ -7,6 +7,7 @@ import builtins
 import math
 import types
 from collections.abc import Callable
+from pathlib import Path
 
 from atoll.ir import BOOL, I64, SCALARS, Scalar, SharedArray, ops
 from atoll.ir import nodes as n
@@ -135,11 +136,22 @@ def _unknown(state: State, node: ast.Call, target: object, name: str) -> Excepti
             f"`{name}` is not marked as a device function",
             node.func,
             f"it is defined at {code.co_filename}:{code.co_firstlineno}",
-            hint=f"put `@atoll.device` above `def {target.__name__}`",
+            hint="write what the kernel needs of it as a function of your own, with `@atoll.device`"
+            if _is_installed(code.co_filename)
+            else f"put `@atoll.device` above `def {target.__name__}`",
         )
     hashable = type(target).__hash__ is not None
     instead = (_INSTEAD.get(target) if hashable else None) or _like(target)
     return state.error("ATL0711", f"a kernel cannot call `{name}`", node.func, hint=instead)
+
+
+def _is_installed(file: str) -> bool:
+    """Tell whether a file is one of Python's own or of an installed package, which nobody marks."""
+    import sysconfig
+
+    path = Path(file)
+    own = path.is_relative_to(sysconfig.get_path("stdlib"))
+    return own or not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
 
 
 def _like(target: object) -> str | None:

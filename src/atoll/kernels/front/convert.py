@@ -72,6 +72,11 @@ def _word(scalar: Scalar) -> str:
     return "bool_" if scalar == BOOL else scalar.name
 
 
+def _likely(first: Scalar, second: Scalar) -> Scalar:
+    """Return which of two types both are mostly meant to be: the one with a fraction, else the right one."""
+    return first if first.is_float and not second.is_float else second
+
+
 def together(
     state: State, left: Value, right: Value, node: ast.AST, what: str, left_node: ast.AST, right_node: ast.AST
 ) -> tuple[n.Expr, n.Expr]:
@@ -91,7 +96,7 @@ def together(
             node,
             f"the left one is {described(first)}",
             f"the right one is {described(second)}",
-            hint=f"convert one of them, as in `{_word(second.type)}(…)`",
+            hint=f"convert one of them, as in `{_word(_likely(first.type, second.type))}(…)`",
         )
     return widen(first, common, first.span), widen(second, common, second.span)
 
