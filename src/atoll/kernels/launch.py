@@ -64,12 +64,29 @@ class Done:
             flight.finish()
         return self
 
-    def __del__(self) -> None:
-        if self._flight is not None and self._flight.buffers:
-            self._flight.release()
-
     def __repr__(self) -> str:
         return f"Done(device={self.device!r})"
+
+
+class OnQueue(Done):
+    """A launch on arrays that lie on the device: nothing has to come back, and only a queue is waited for."""
+
+    __slots__ = ("_arguments", "_on", "_queue")
+
+    def __init__(self, device: str, on: DriverDevice, arguments: object, queue: int) -> None:
+        self.device, self._flight = device, None
+        self._on: DriverDevice | None = on
+        self._arguments, self._queue = arguments, queue
+
+    def wait(self) -> Done:
+        """Block until the launch is done; harmless when repeated."""
+        on, self._on = self._on, None
+        if on is not None:
+            try:
+                settle(on, self._queue)
+            finally:
+                self._arguments = None
+        return self
 
 
 @dataclass(slots=True)
@@ -100,6 +117,10 @@ class Flight:
                 if region.written and region.high > region.low:
                     self.device.download(handle, region.memory(), region.skipped)
         finally:
+            self.release()
+
+    def __del__(self) -> None:
+        if self.buffers:
             self.release()
 
     def release(self) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from atoll.errors import LaunchError
 from atoll.ir import BOOL, SCALARS, LaunchLayout, Scalar, View, accesses
 from atoll.kernels.arguments import scalar_value
-from atoll.kernels.launch import Done, Flight
+from atoll.kernels.launch import Done, OnQueue
 from atoll.kernels.variants import START, Promises, is_plain
 from atoll.runtime.raw import address_of
 from atoll.runtime.regions import bounds
@@ -51,6 +51,8 @@ class Prepared:
         import numpy as np
 
         addressed: Any = device
+        captures = compiled.captures
+        self._captures = captures if captures.names else None
         used = accesses(compiled.kernel)
         self._kernel, self._compiled, self._shape, self._known = launch.kernel, compiled, shape, known
         self._device, self._name = device, device.info.name
@@ -69,10 +71,19 @@ class Prepared:
         self._pack = struct.Struct(_format(code.layout)).pack
         self._domain = shape.domain if code.layout.has_domain else ()
         self._names = tuple(item.name for item in compiled.kernel.params)
+        self._count, self._groups = len(self._params), shape.groups
 
     def __call__(self, arguments: tuple[Any, ...]) -> Done | None:
         """Launch, or return None where an argument is not what was prepared for."""
-        if len(arguments) != len(self._params) or not self._serves():
+        device = cast("Any", self._device)
+        if (
+            len(arguments) != self._count
+            or self._kernel._compiled is not self._compiled
+            or not device.is_open
+            or device.graph is not None
+            or (self._captures is not None and not self._captures.current())
+            or (self._environment is not None and self._environment != _environment())
+        ):
             return None
         values: list[Any] = [*self._domain]
         addresses: list[int] = []
@@ -84,8 +95,10 @@ class Prepared:
             block = self._pack(*values)
         except (struct.error, OverflowError):
             return None
-        self._bound(self._shape.groups, addresses, block, queue)
-        return self._done(arguments, queue)
+        self._bound(self._groups, addresses, block, queue)
+        if self._is_host:
+            return Done(self._name)
+        return OnQueue(self._name, device, arguments, queue)
 
     def _on_host(self, arguments: tuple[Any, ...], values: list[Any], addresses: list[int]) -> int | None:
         """Fill in what arrays of this process give; return the queue, or None where one is unexpected."""
@@ -161,26 +174,12 @@ class Prepared:
         self._proved = addresses
         return True
 
-    def _serves(self) -> bool:
-        """Tell whether kernel and device are still what was prepared for."""
-        kernel, device = self._kernel, cast("Any", self._device)
-        if kernel._compiled is not self._compiled or not kernel.is_current():
-            return False
-        if not device.is_open or device.graph is not None:
-            return False
-        return self._environment is None or self._environment == _environment()
-
     def _holds(self, arguments: tuple[Any, ...]) -> bool:
         """Tell whether the launch contract holds; arrays on a device are left to the whole check."""
         if not self._is_host:
             return False
         values = dict(zip(self._names, arguments, strict=True))
         return all(item.holds(values) for item in self._kernel.requires)
-
-    def _done(self, arguments: tuple[Any, ...], queue: int) -> Done:
-        if self._is_host:
-            return Done(self._name)
-        return Done(self._name, Flight(self._device, cast("Any", arguments), queue=queue))
 
 
 class _Asked:
