@@ -12,6 +12,7 @@ from atoll_plugins.cpu import llvm
 from atoll_plugins.cpu.interpreter import ARCH
 from atoll_plugins.cpu.printer import CpuPrinter
 from atoll_plugins.formats.emission import Group, lacks_nothing, prepare
+from atoll_plugins.llvm import compiler
 
 
 class CpuEmitter:
@@ -26,6 +27,16 @@ class CpuEmitter:
     def stage(self) -> str:
         """``c``."""
         return "c"
+
+    @property
+    def takes_promises(self) -> bool:
+        """Whether LLVM is here, which makes one loop of rows without gaps; C text is the same for all."""
+        return compiler.installed() is not None
+
+    @property
+    def unrolls(self) -> bool:
+        """False: what compiles it does."""
+        return False
 
     @property
     def intrinsics(self) -> str:

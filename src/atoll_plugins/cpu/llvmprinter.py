@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from atoll.ir import BOOL, F32, I32, SCALARS, U32, U64, Scalar, nodes, ops
+from atoll.ir import BOOL, F32, I32, I64, SCALARS, U32, U64, Scalar, nodes, ops
 from atoll.ir.ops import Compare, Math
 from atoll_plugins.cpu.fission import (
     GroupIf,
@@ -21,6 +21,7 @@ from atoll_plugins.cpu.fission import (
     split,
     spread,
 )
+from atoll_plugins.cpu.flat import Flat, flat
 from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import Job
 from atoll_plugins.formats.lowering import wide
@@ -30,6 +31,8 @@ from atoll_plugins.llvm.function import LlvmFunction, memory_type, value_type
 LIBRARY = frozenset(
     {Math.EXP, Math.EXP2, Math.LOG, Math.LOG2, Math.SIN, Math.COS, Math.TAN, Math.TANH, Math.POW}
 )
+#: What says that a loop is to be vectorised; no other is.
+_VECTORISED = ("!98 = distinct !{!98, !99}", '!99 = !{!"llvm.loop.vectorize.enable", i1 true}')
 _HEAD = "; Made by Atoll from KIR: launch ABI 1, no contraction."
 _PARAMETERS = "ptr %buffers, ptr %block, ptr %groups, ptr %group, i64 %first, i64 %last"
 
@@ -42,6 +45,7 @@ class CpuFunction(LlvmFunction):
         self.parts = split(job.kernel.body) if job.waits else ()
         self.spread = spread(job.kernel, self.parts) if job.waits else frozenset[str]()
         self.mortal = job.waits and returns(job.kernel.body)
+        self.flat: Flat | None = None if job.waits else flat(job.kernel, job.target)
         self.bases: dict[str, str] = {}
         self.sizes: list[str] = []
         self.counts: list[str] = []
@@ -93,7 +97,8 @@ class CpuFunction(LlvmFunction):
             *sorted(self.declared.values()),
             f"define void @{self.job.kernel.symbol}({_PARAMETERS}){self.debug.function} {{",
         ]
-        tail = ["}", *self.debug.text(self.job.kernel.symbol), ""]
+        row = _VECTORISED if self.flat else ()
+        tail = ["}", *row, *self.debug.text(self.job.kernel.symbol), ""]
         return "\n".join([*head, "entry:", *self.slots, *self.lines, *tail])
 
     def _read_inputs(self) -> None:
@@ -133,19 +138,48 @@ class CpuFunction(LlvmFunction):
         self.start(body)
         return value, counter, test, end
 
-    def _close(self, loop: tuple[str, str, str, str]) -> None:
+    def _close(self, loop: tuple[str, str, str, str], *, is_row: bool = False) -> None:
         value, counter, test, end = loop
         self.line(f"store i32 {self.core(Core.ADD, U32, value, '1')}, ptr {counter}")
-        self.go(test)
+        if is_row:
+            self.line(f"br label %{test}, !llvm.loop !98")
+        else:
+            self.go(test)
         self.start(end)
 
     def _items_of_group(self) -> None:
         limits = [self._inside(axis) for axis in range(3)]
+        if self.flat and self.flat.below:
+            limits[0] = self._below(limits[0], self.expression(self.flat.below))
         loops = [self._open(limits[axis]) for axis in (2, 1, 0)]
         self.items = [loop[0] for loop in reversed(loops)]
-        self._body(self.job.kernel.body)
+        self._body(self.flat.body if self.flat else self.job.kernel.body)
         for loop in reversed(loops):
-            self._close(loop)
+            self._close(loop, is_row=self.flat is not None and loop is loops[-1])
+
+    def _below(self, limit: str, size: str) -> str:
+        """Return how many of the first `limit` work-items of this group have an id below a size."""
+        wide_at, wide_size, most = (
+            self.put(f"zext i32 {value} to i64") for value in (self.at[0], self.sizes[0], limit)
+        )
+        first = self.core(Core.MUL, U64, wide_at, wide_size)
+        none = self.compare(Compare.GE, U64, first, size)
+        rest = self.select(U64, none, "0", self.core(Core.SUB, U64, size, first))
+        less = self.compare(Compare.LT, U64, rest, most)
+        return self.put(f"trunc i64 {self.select(U64, less, rest, most)} to i32")
+
+    def address(self, base: str, indices: tuple[nodes.Expr, ...]) -> tuple[Scalar, str]:
+        """Return an element's address; of a plain view the last step is 1 and the offset 0."""
+        if base in self.arrays or not self.job.target.plain:
+            return super().address(base, indices)
+        *outer, last = indices
+        index = self.expression(last)
+        for axis, expr in enumerate(outer):
+            step = self.core(Core.MUL, I64, self.expression(expr), self.field(f"{base}.stride.{axis}"))
+            index = self.core(Core.ADD, I64, index, step)
+        element = self.views[base]
+        place = self.put(f"getelementptr {memory_type(element)}, ptr {self.base(base)}, i64 {index}")
+        return element, f"ptr {place}"
 
     def _inside(self, axis: int) -> str:
         """Return how many work-items of this group lie in the domain."""
