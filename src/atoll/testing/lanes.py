@@ -164,10 +164,19 @@ def check_refusal(diagnostics: tuple[Diagnostic, ...]) -> None:
         assert item.notes, f"no side is named: {item.message}"
 
 
+class _Everything(frozenset[str]):
+    """The names of a store that has every payload."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
 def its_row_of_doctor_is_whole(lane: Lane, request: LaneRequest) -> None:
-    """A row that cannot say yes has a reason and a fix, on this machine and on an empty one."""
-    for environment in (request.environment, {"PATH": ""}):
-        row = lane.status(environment, frozenset())
+    """A row that cannot say yes has a reason and a fix, here and on an empty machine, with payloads or none."""
+    empty, nothing, everything = {"PATH": ""}, frozenset[str](), _Everything()
+    here = request.environment
+    for environment, stored in ((here, nothing), (here, everything), (empty, nothing), (empty, everything)):
+        row = lane.status(environment, stored)
         assert isinstance(row, LaneStatus)
         assert row.lane == lane.name
         if row.can_build is not True:

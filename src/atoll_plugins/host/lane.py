@@ -131,16 +131,25 @@ class HostLane:
         return chosen(request)[0].family
 
     def status(self, environment: Mapping[str, str], stored: frozenset[str]) -> LaneStatus:
-        """Say which compiler would be taken."""
+        """Say which compiler would be taken: one on PATH, else the wheel's where this machine has one."""
         found = choose(None, environment)
-        if found is None:
-            return LaneStatus(
-                lane=self.name,
-                can_build=False,
-                reason="no g++ and no clang++ on PATH",
-                fix="install g++ (Debian: apt-get install g++)",
-            )
-        return LaneStatus(lane=self.name, found=str(found[0]), can_build=True)
+        if found is not None:
+            return LaneStatus(lane=self.name, found=str(found[0]), can_build=True)
+        import platform
+        import sys
+
+        name, reason = zig.PAYLOAD.name, "no g++ and no clang++ on PATH"
+        if name in stored:
+            payload = f"{name} (in the store)"
+            return LaneStatus(lane=self.name, found=f"{name} in the store", payload=payload, can_build=True)
+        served = sys.platform == LINUX and platform.machine() == zig.MACHINE
+        return LaneStatus(
+            lane=self.name,
+            payload=f"{name} (not in the store)" if served else "",
+            can_build=None if served else False,
+            reason=f"{reason}; the payload is not fetched yet" if served else reason,
+            fix="install g++ (Debian: apt-get install g++)" + (", or build: it is fetched" if served else ""),
+        )
 
 
 def chosen(request: LaneRequest) -> tuple[Compiler, ToolChoice]:

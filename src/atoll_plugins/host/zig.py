@@ -29,7 +29,8 @@ PAYLOAD = Payload(
     probe_args=("version",),
 )
 NAME = "ziglang"
-TARGET = "x86_64-linux-gnu.2.28"
+MACHINE = "x86_64"
+TARGET = f"{MACHINE}-linux-gnu.2.28"
 # Options of other linkers that its own does not know; none of them changes what a program does.
 _UNKNOWN = ("-Wl,--exclude-libs,ALL",)
 _SCRIPT = """\

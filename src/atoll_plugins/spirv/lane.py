@@ -101,12 +101,14 @@ class SpirvLane:
         if found is not None:
             text = f"{found.path.name} {found.version} at {found.path}"
             return LaneStatus(lane=self.name, found=text, payload=payload, can_build=True)
+        if have:
+            text = f"glslangValidator {PAYLOAD_VERSION} in the store"
+            return LaneStatus(lane=self.name, found=text, payload=payload, can_build=True)
         return LaneStatus(
             lane=self.name,
             payload=payload,
-            can_build=True if have else None,
-            reason="" if have else "no glslangValidator and no glslc on PATH; the payload is not fetched yet",
-            fix="" if have else f"atoll toolchain add {PAYLOAD.name}, or install glslang-tools",
+            reason="no glslangValidator and no glslc on PATH; the payload is not fetched yet",
+            fix=f"atoll toolchain add {PAYLOAD.name}, or install glslang-tools",
         )
 
 

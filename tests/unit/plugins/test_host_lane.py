@@ -18,6 +18,7 @@ from atoll_plugins.formats.host_compilers import choose, installed
 from atoll_plugins.host import lane
 from atoll_plugins.host.lane import HostLane, is_offload
 from atoll_plugins.host.platforms import PLATFORMS
+from atoll_plugins.host.zig import PAYLOAD
 from unit.plugins.lane_project import ENVIRONMENT, program, request, write
 
 FILES = {
@@ -299,3 +300,12 @@ def test_windows_drives_clang_alone(tmp_path: Path) -> None:
 def test_what_a_target_is_called(host: str, names: list[str]) -> None:
     kinds = (TargetKind.EXECUTABLE, TargetKind.TEST, TargetKind.STATIC, TargetKind.SHARED)
     assert [file_of(kind, "app", host) for kind in kinds] == names
+
+
+def test_the_row_of_doctor_tells_of_the_compiler_that_would_be_fetched() -> None:
+    empty = {"PATH": ""}
+    row = HostLane().status(empty, frozenset())
+    assert row.payload == f"{PAYLOAD.name} (not in the store)"
+    assert (row.can_build, row.fix.endswith("or build: it is fetched")) == (None, True)
+    row = HostLane().status(empty, frozenset({PAYLOAD.name}))
+    assert (row.can_build, row.found) == (True, f"{PAYLOAD.name} in the store")

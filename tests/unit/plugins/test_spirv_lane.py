@@ -137,3 +137,5 @@ def test_the_row_of_doctor_names_the_fix_on_an_empty_machine() -> None:
     row = SpirvLane().status({"PATH": ""}, frozenset())
     assert row.can_build is None
     assert row.fix.startswith(f"atoll toolchain add {PAYLOAD.name}")
+    row = SpirvLane().status({"PATH": ""}, frozenset({PAYLOAD.name}))
+    assert (row.can_build, row.found) == (True, "glslangValidator 13.1 in the store")
