@@ -172,7 +172,7 @@ class _Everything(frozenset[str]):
 
 
 def its_row_of_doctor_is_whole(lane: Lane, request: LaneRequest) -> None:
-    """A row that cannot say yes has a reason and a fix, here and on an empty machine, with payloads or none."""
+    """A row that cannot say yes has a reason and a fix: here, on an empty machine, with payloads and none."""
     empty, nothing, everything = {"PATH": ""}, frozenset[str](), _Everything()
     here = request.environment
     for environment, stored in ((here, nothing), (here, everything), (empty, nothing), (empty, everything)):
