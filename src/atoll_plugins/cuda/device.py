@@ -27,13 +27,14 @@ from atoll.plugin import (
 )
 from atoll.plugin.values import dataclass
 from atoll.runtime import faults, tracing
+from atoll.runtime.captured import Captured
 from atoll.runtime.handles import Handles
 from atoll.runtime.native import Table
 from atoll.runtime.raw import interface
 from atoll_plugins.cuda import blas
 from atoll_plugins.cuda.arrays import array_of, glance
 from atoll_plugins.cuda.events import Timer
-from atoll_plugins.cuda.graph import Captured, CudaGraph, LaunchRequest
+from atoll_plugins.cuda.graph import CudaGraph, LaunchRequest
 from atoll_plugins.cuda.memory import DeviceMemory
 from atoll_plugins.cuda.results import LOST, OUT_OF_MEMORY, error_text, failure
 

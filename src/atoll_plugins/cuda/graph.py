@@ -106,30 +106,3 @@ class CudaGraph:
         executable, self._executable = self._executable, None
         if executable is not None:
             self._cu.cuGraphExecDestroy(executable)
-
-
-class Captured:
-    """A graph as whoever captured it has it; it goes with its device.
-
-    Args:
-        submit: Queues it.
-        close: Lets go of it; harmless when repeated.
-    """
-
-    def __init__(self, submit: Callable[[], None], close: Callable[[], None]) -> None:
-        self._submit, self._close = submit, close
-
-    def submit(self) -> None:
-        """Queue all of it once more.
-
-        Raises:
-            DeviceError: Where it or its device was closed.
-        """
-        self._submit()
-
-    def close(self) -> None:
-        """Let go of it; harmless when repeated. It may be in flight."""
-        self._close()
-
-    def __del__(self) -> None:
-        self._close()

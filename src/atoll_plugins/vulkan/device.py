@@ -29,13 +29,14 @@ from atoll.plugin import (
 )
 from atoll.plugin.values import dataclass, field
 from atoll.runtime import faults, limits, tracing
+from atoll.runtime.captured import Captured
 from atoll.runtime.handles import Handles, room
 from atoll.runtime.native import Table
 from atoll.runtime.pack import pack_scalars
 from atoll_plugins.vulkan.bound import BoundPipeline
 from atoll_plugins.vulkan.entry import entry_points, is_spirv
 from atoll_plugins.vulkan.frames import FrameRing
-from atoll_plugins.vulkan.graph import Captured, VulkanGraph
+from atoll_plugins.vulkan.graph import VulkanGraph
 from atoll_plugins.vulkan.make import NEWEST, PUSH_BYTES, Maker, Physical, Pipeline, create_device
 from atoll_plugins.vulkan.memory import Buffer, DeviceMemory
 from atoll_plugins.vulkan.pipecache import PipelineCache

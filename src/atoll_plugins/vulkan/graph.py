@@ -6,7 +6,7 @@ a barrier against everything, since what is around it is not known when it is re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from atoll_plugins.vulkan.descriptors import Descriptors
@@ -64,30 +64,3 @@ class VulkanGraph:
         """Free it; it is not in flight."""
         self._descriptors.destroy()
         self._frames.free_commands(self._commands)
-
-
-class Captured:
-    """A graph as whoever captured it has it; closed with its device.
-
-    Args:
-        submit: Queues it.
-        close: Lets go of it; harmless when repeated.
-    """
-
-    def __init__(self, submit: Callable[[], None], close: Callable[[], None]) -> None:
-        self._submit, self._close = submit, close
-
-    def submit(self) -> None:
-        """Queue all of it once more.
-
-        Raises:
-            DeviceError: Where it or its device was closed.
-        """
-        self._submit()
-
-    def close(self) -> None:
-        """Let go of it; harmless when repeated. It may be in flight."""
-        self._close()
-
-    def __del__(self) -> None:
-        self._close()
