@@ -55,6 +55,13 @@ WITH_FILES = {
 }
 
 
+def test_many_files_that_nobody_takes_are_one_refusal(tmp_path: Path) -> None:
+    """A glob that is too wide once gave nine lines for each file of a project."""
+    files = {f"x/{number:02}.txt": "" for number in range(30)} | {"x/a.zig": "", "x/b.zig": ""}
+    manifest = f"{PACKAGE}{TARGET}sources = ['x/*']\n"
+    check("ATL0230_many", tmp_path, building({"atoll.toml": manifest, **files}))
+
+
 @pytest.mark.parametrize("name", ALONE)
 def test_a_manifest(tmp_path: Path, name: str) -> None:
     check(name, tmp_path, building({"atoll.toml": ALONE[name]}))

@@ -24,6 +24,8 @@ from atoll.manifest.model import Manifest, Origin, Source, Target
 from atoll.manifest.overlay import named_accelerators, unknown_accelerators
 
 DEFAULT_SOURCES = "src/**/*"
+# How many further files of one refusal are named.
+SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,7 @@ def select(root: Path, manifest: Manifest, accel: AccelSet, lanes: Mapping[str, 
     for name, target in sorted(manifest.targets.items()):
         work.target(name, target)
     if work.faults:
-        raise ManifestError(*work.faults)
+        raise ManifestError(*work.refusals())
     return Selection(
         units=tuple(sorted(work.units, key=lambda unit: (unit.target, unit.path))),
         headers=tuple(sorted(work.headers)),
@@ -120,6 +122,9 @@ class _Work:
         self.project, self.manifest, self.accel, self.claims = root, manifest, accel, chosen
         self.origin = Origin()
         self.faults: list[Diagnostic] = []
+        # Files that nobody takes, by entry and extension, and where the refusal of the first stands.
+        self.alike: dict[tuple[int, str], list[str]] = {}
+        self.nobodys: list[tuple[int, list[str]]] = []
         self.units: list[SelectedUnit] = []
         self.headers: set[str] = set()
         self.left_out: list[LeftOut] = []
@@ -133,6 +138,17 @@ class _Work:
     def root(self) -> Path:
         """The folder of the package whose target is looked at."""
         return self.project / self.origin.base
+
+    def refusals(self) -> list[Diagnostic]:
+        """Return what is refused: files of one extension under one entry are one refusal that names them."""
+        for index, alike in self.nobodys:
+            others = alike[1 : SHOWN + 1]
+            if others:
+                more = f" and {len(alike) - SHOWN - 1} more" if len(alike) > SHOWN + 1 else ""
+                fault = self.faults[index]
+                notes = (*fault.notes, f"the same holds for: {', '.join(others)}{more}")
+                self.faults[index] = replace(fault, notes=notes)
+        return self.faults
 
     def predicates(self) -> list[Diagnostic]:
         """Return a warning for each accelerator of a predicate that nobody names."""
@@ -345,7 +361,11 @@ class _Work:
             return
         lane = self.claims.units.get(extension)
         if lane is None:
-            self.faults.append(self._nobody(path, extension, source))
+            alike = self.alike.setdefault((id(source), extension), [])
+            alike.append(path)
+            if len(alike) == 1:
+                self.nobodys.append((len(self.faults), alike))
+                self.faults.append(self._nobody(path, extension, source))
             return
         facts = self.claims.lanes[lane]
         if facts.host:
