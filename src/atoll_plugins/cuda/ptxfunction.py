@@ -15,6 +15,7 @@ from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import expressions
 from atoll.ir.widen import LANES
 from atoll_plugins.cuda import warp
+from atoll_plugins.cuda.ptxindex import Place, apart, changes, factor, locals_of, names_of, parts_of
 from atoll_plugins.cuda.ptxtext import PtxFunction, arch_level, float_literal
 from atoll_plugins.formats import maths32
 from atoll_plugins.formats.core import Core
@@ -67,41 +68,6 @@ def stored(scalar: Scalar) -> str:
 
 #: What a constraint's register is declared as.
 _LETTERS = {"f": "f32", "d": "f64", "r": "b32", "l": "b64"}
-#: What an address was made from: the view, the indices but the last, and the last without its constant.
-Place = tuple[str, tuple[nodes.Expr, ...], nodes.Expr | None]
-#: The largest constant, in elements, that stands beside an address.
-_MOST_BESIDE = 1 << 20
-
-
-def _factor(expr: nodes.Expr, cast: Cast, narrow: Scalar) -> nodes.Expr | None:
-    """Return the narrow value that a wide one is an extension of, or None."""
-    if isinstance(expr, nodes.Cast) and expr.op is cast and expr.operand.type == narrow:
-        return expr.operand
-    if isinstance(expr, nodes.Const) and expr.type.is_integer:
-        shown = nodes.const(narrow, expr.value)
-        return shown if shown.value == expr.value else None
-    return None
-
-
-def _apart(index: nodes.Expr) -> tuple[nodes.Expr | None, int]:
-    """Return an index of 64 bits as a part that varies and a constant; addresses wrap as it does."""
-    match index:
-        case nodes.Const() if abs(int(index.value)) < _MOST_BESIDE:
-            return None, int(index.value)
-        case nodes.Binary(op=ops.Binary.ADD_WRAP, left=left, right=nodes.Const() as right):
-            if abs(int(right.value)) < _MOST_BESIDE:
-                return left, int(right.value)
-    return index, 0
-
-
-def _locals_of(key: Place) -> set[str]:
-    listed = [*key[1], *([] if key[2] is None else [key[2]])]
-    return {item.name for index in listed for item in expressions(index) if isinstance(item, nodes.Local)}
-
-
-def _changes(index: nodes.Expr) -> bool:
-    """Tell whether an index has locals, which a loop may change."""
-    return any(isinstance(item, nodes.Local) for item in expressions(index))
 
 
 class Function(Lowering[str]):
@@ -122,6 +88,8 @@ class Function(Lowering[str]):
         self.access = dict(zip(job.layout.buffers, job.layout.access, strict=True))
         self.bases: dict[str, str] = {}
         self.addresses: dict[Place, str] = {}
+        #: Wide products of narrow factors.
+        self.products: dict[tuple[nodes.Expr, nodes.Expr], str] = {}
         self.loops: list[tuple[str, str]] = []
         self.fours = fours_of(job)
 
@@ -297,9 +265,9 @@ class Function(Lowering[str]):
         result = self.put("pred", "mov.pred", left)
         done = self.out.label("decided")
         self.out.branch(done, result, unless=conjunction)
-        known = dict(self.addresses)
+        known = dict(self.addresses), dict(self.products)
         self.out.line(f"mov.pred {result}, {self.expression(expr.right)}")
-        self.addresses = known
+        self.addresses, self.products = known
         self.out.place(done)
         return result
 
@@ -336,14 +304,25 @@ class Function(Lowering[str]):
     # --- memory ---
 
     def binary(self, expr: nodes.Binary) -> str:
-        """Apply an operation on two operands; a wide product of narrow factors is one instruction."""
-        if expr.op is ops.Binary.MUL_WRAP and expr.type.bits == 64:
+        """Apply an operation on two operands; a wide product of narrow factors is one instruction.
+
+        The product of the same factors in 32 bits is the lower half of it, where it is there already.
+        """
+        if expr.op is not ops.Binary.MUL_WRAP:
+            return super().binary(expr)
+        known = self.products.get((expr.left, expr.right))
+        if known is not None:
+            return self.put("b32", "cvt.u32.u64", known)
+        if expr.type.bits == 64:
             for cast, narrow, word in ((Cast.ZEXT, U32, "u32"), (Cast.SEXT, I32, "s32")):
-                factors = [_factor(side, cast, narrow) for side in (expr.left, expr.right)]
+                factors = [factor(side, cast, narrow) for side in (expr.left, expr.right)]
                 left, right = factors
                 if left is not None and right is not None:
                     held = [self.held(narrow, self.expression(item)) for item in (left, right)]
-                    return self.put("b64", f"mul.wide.{word}", *held)
+                    product = self.put("b64", f"mul.wide.{word}", *held)
+                    if not any(isinstance(item, nodes.Load) for item in parts_of(left, right)):
+                        self.products[left, right] = product
+                    return product
         return super().binary(expr)
 
     def divide(self, op: ops.Binary, scalar: Scalar, left: str, right: str, known: int | None) -> str:
@@ -370,14 +349,14 @@ class Function(Lowering[str]):
         Rows in bytes fit 32 bits there, so an index is one product into the address; what no loop changes
         goes first. Within straight text an address is taken again where only the constant differs.
         """
-        first, constant = _apart(indices[-1])
+        first, constant = apart(indices[-1])
         key = (base, tuple(indices[:-1]), first)
         known = self.addresses.get(key)
         if known is None:
             known, nbytes = self.bases[base], str(element.nbytes)
             parts = [(expr, f"{base}.stride.{axis}") for axis, expr in enumerate(indices[:-1])]
             parts += [] if first is None else [(first, "")]
-            for expr, stride in sorted(parts, key=lambda part: _changes(part[0])):
+            for expr, stride in sorted(parts, key=lambda part: changes(part[0])):
                 step = self.put("b32", "mul.lo.s32", self._low(stride), nbytes) if stride else nbytes
                 known = self.put("b64", "mad.wide.s32", self._inside(expr), step, known)
             self.addresses[key] = known
@@ -394,11 +373,14 @@ class Function(Lowering[str]):
         return self.put("b32", "cvt.u32.u64", self.held(I64, self.expression(index)))
 
     def forget(self, local: str | None = None) -> None:
-        """Forget addresses: those that a local is part of, or all, where text no longer runs in one line."""
+        """Forget addresses and products: those of a local, or all, where text no longer runs in one line."""
         if local is None:
             self.addresses.clear()
+            self.products.clear()
             return
-        self.addresses = {key: at for key, at in self.addresses.items() if local not in _locals_of(key)}
+        self.addresses = {key: at for key, at in self.addresses.items() if local not in locals_of(key)}
+        kept = self.products.items()
+        self.products = {key: at for key, at in kept if local not in names_of(parts_of(*key))}
 
     def _address(self, base: str, indices: tuple[nodes.Expr, ...]) -> tuple[str, Scalar, str]:
         """Return the space, the element and the address of an element."""
@@ -534,12 +516,13 @@ class Function(Lowering[str]):
     def _if(self, stmt: nodes.If) -> None:
         other, end = self.out.label("else"), self.out.label("endif")
         self.out.branch(other, self.expression(stmt.condition), unless=True)
-        known = dict(self.addresses)  # what was taken before a branch is there on both its sides
+        # What was taken before a branch is there on both its sides.
+        known = dict(self.addresses), dict(self.products)
         self.statements(stmt.then)
         if stmt.orelse:
             self.out.branch(end)
         self.out.place(other)
-        self.addresses = known
+        self.addresses, self.products = known
         self.statements(stmt.orelse)
         self.out.place(end)
         self.forget()

@@ -122,6 +122,26 @@ def test_a_remainder_of_what_lies_inside_goes_around_the_division(kind: str, sig
     assert "inside" not in code(kernel("out[i] = p // q", f"p: {kind}, q: {kind}, out: view[{kind}]"))
 
 
+def test_the_lower_half_of_a_wide_product_is_not_multiplied_again() -> None:
+    high, known = "high = u32((u64(p) * u64(q)) >> 32)\n    ", Promises(True, True)
+    params = "p: u32, q: u32, out: view[u32]"
+    text = code(kernel(high + "out[i] = high ^ (p * q)", params), known)
+    assert (text.count("mul.wide.u32"), text.count("mul.lo.u32")) == (1, 0)
+    other = code(kernel(high + "out[i] = high ^ (p * (q + 1))", params), known)
+    assert (other.count("mul.wide.u32"), other.count("mul.lo.u32")) == (1, 1)
+
+
+def test_a_wide_product_is_forgotten_with_its_factors_and_behind_its_branch() -> None:
+    params, known = "n: i32, p: u32, q: u32, out: view[u32]", Promises(True, True)
+    loop = "for k in range(n):\n        out[k] = u32((u64(at) * 0xD2511F53) >> 32)\n        "
+    changed = f"at = p\n    {loop}at = at + p\n        out[k + n] = at * 0xD2511F53"
+    text = code(kernel(changed, params), known)
+    assert text.count("mul.lo.u32") == text.count("mul.wide.u32") > 0
+    beside = "if n > 3:\n        out[i] = u32((u64(p) * u64(q)) >> 32)\n    else:\n        out[i] = p * q"
+    text = code(kernel(beside, params), known)
+    assert (text.count("mul.wide.u32"), text.count("mul.lo.u32")) == (1, 1)
+
+
 @pytest.mark.parametrize(("a", "b", "word"), [("u32", "u64", "u32"), ("i32", "i64", "s32")])
 def test_a_wide_product_of_narrow_factors_is_one_instruction(a: str, b: str, word: str) -> None:
     wide = code(kernel(f"out[i] = {b}(p) * {b}(q)", f"p: {a}, q: {a}, out: view[{b}]"), Promises(True, True))
