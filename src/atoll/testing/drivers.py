@@ -477,6 +477,22 @@ def the_launcher_is_one_text(case: DriverCase) -> None:
     assert all(word in ("-ldl", "-lpthread", "-lm") for word in launcher.libraries), launcher.libraries
 
 
+#: What looks at results.
+_COMPUTING: tuple[DriverCheck, ...] = (
+    a_launch_computes,
+    what_a_kernel_leaves_alone_is_kept,
+    later_launches_see_earlier_ones,
+    a_hundred_launches_leave_nothing_behind,
+    code_that_is_none_is_refused,
+    two_threads_share_a_device,
+    two_opens_are_independent,
+    recorded_launches_run_when_submitted,
+    held_launches_run_in_order,
+    bound_code_does_what_a_launch_does,
+    copies_on_a_device_are_in_the_order_of_launches,
+    another_opened_device_gives_its_bytes,
+)
+
 #: Every check, cheap ones first.
 DRIVER_CHECKS: tuple[DriverCheck, ...] = (
     names_and_ranks_are_plain,
@@ -487,36 +503,10 @@ DRIVER_CHECKS: tuple[DriverCheck, ...] = (
     the_target_is_of_its_backend,
     bytes_come_back,
     copies_outside_a_buffer_are_refused,
-    a_launch_computes,
-    what_a_kernel_leaves_alone_is_kept,
-    later_launches_see_earlier_ones,
-    a_hundred_launches_leave_nothing_behind,
-    code_that_is_none_is_refused,
-    two_threads_share_a_device,
-    two_opens_are_independent,
-    recorded_launches_run_when_submitted,
-    held_launches_run_in_order,
-    bound_code_does_what_a_launch_does,
-    copies_on_a_device_are_in_the_order_of_launches,
-    another_opened_device_gives_its_bytes,
+    *_COMPUTING,
     an_allocation_beyond_reason_is_refused,
     a_closed_device_refuses,
 )
-
-_COMPUTING = {
-    a_launch_computes,
-    what_a_kernel_leaves_alone_is_kept,
-    later_launches_see_earlier_ones,
-    a_hundred_launches_leave_nothing_behind,
-    code_that_is_none_is_refused,
-    two_threads_share_a_device,
-    two_opens_are_independent,
-    recorded_launches_run_when_submitted,
-    held_launches_run_in_order,
-    bound_code_does_what_a_launch_does,
-    copies_on_a_device_are_in_the_order_of_launches,
-    another_opened_device_gives_its_bytes,
-}
 
 
 def checks_for(case: DriverCase) -> tuple[DriverCheck, ...]:
