@@ -75,6 +75,30 @@ class Compiled:
         return optimise(self.module)
 
 
+def _check_name(found: Function) -> None:
+    """Refuse a name that is ours, or that no code for a device could export."""
+    span = found.source.span(found.node)
+    if is_reserved(found.name):
+        raise CompileError(
+            Diagnostic(
+                code="ATL0722",
+                message=f"`{found.name}` lies under the reserved root `atoll_v`",
+                span=span,
+                hint="choose another name",
+            )
+        )
+    if not found.name.isascii():
+        raise CompileError(
+            Diagnostic(
+                code="ATL0722",
+                message=f"the kernel's name `{found.name}` is not ASCII",
+                span=span,
+                notes=("code for a device exports it",),
+                hint="rename the kernel; the names inside it may stay",
+            )
+        )
+
+
 def compile_kernel(
     function: types.FunctionType,
     group: tuple[int, int, int] = (0, 0, 0),
@@ -100,26 +124,7 @@ def compile_kernel(
         CompileError: With a place and a plain sentence, for anything a kernel cannot hold.
     """
     found = find(function)
-    span = found.source.span(found.node)
-    if is_reserved(found.name):
-        raise CompileError(
-            Diagnostic(
-                code="ATL0722",
-                message=f"`{found.name}` lies under the reserved root `atoll_v`",
-                span=span,
-                hint="choose another name",
-            )
-        )
-    if not found.name.isascii():
-        raise CompileError(
-            Diagnostic(
-                code="ATL0722",
-                message=f"the kernel's name `{found.name}` is not ASCII",
-                span=span,
-                notes=("code for a device exports it",),
-                hint="rename the kernel; the names inside it may stay",
-            )
-        )
+    _check_name(found)
     known = dict(bindings)
     frame = Frame(found, (found,), assigned=assigned_names(found.node), kernel=True, bindings=known)
     state = State(frame, target=target)
@@ -140,7 +145,7 @@ def compile_kernel(
         body=tuple(state.out),
         group=group,
         contract=contract,
-        span=span,
+        span=found.source.span(found.node),
     )
     frames = {instance_key(frame): frame, **state.devices}
     typing = {key: Typing(item.function, dict(item.typed), item.bindings) for key, item in frames.items()}
