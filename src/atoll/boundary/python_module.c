@@ -247,13 +247,18 @@ static PyObject *atoll_answer(const atoll_entry *entry, atoll_frame *frame, cons
   return first;
 }
 
+/* Lets go of what a call holds. An error that is pending stays: what deletes a tensor may be Python, which cannot run
+   with one. */
 static void atoll_release(const atoll_entry *entry, atoll_frame *frame) {
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
   for (unsigned k = 0; k < entry->count; k++) {
     if (frame->arrays[k].viewed) PyBuffer_Release(&frame->arrays[k].view);
     if (frame->arrays[k].tensor != NULL && frame->arrays[k].tensor->deleter != NULL)
       frame->arrays[k].tensor->deleter(frame->arrays[k].tensor);
     Py_XDECREF(frame->made[k]);
   }
+  PyErr_Restore(type, error, trace);
 }
 
 static PyObject *atoll_call(PyObject *module, int index, PyObject *const *args, Py_ssize_t count, PyObject *names) {

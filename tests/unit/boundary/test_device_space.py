@@ -112,6 +112,29 @@ def test_an_array_that_lies_elsewhere_is_refused_by_name(
 
 
 @pytest.mark.parametrize(
+    ("second", "error", "text"),
+    [
+        ("Array([0, 0, 0], 10)", "TypeError", TYPE.format(10, "toy", 2)),
+        ("Array([0, 0])", "ValueError", LENGTHS),
+    ],
+)
+def test_a_refusal_outlives_a_tensor_that_python_deletes(
+    built: Built, second: str, error: str, text: str
+) -> None:
+    code = """
+gone = []
+delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(gone.append)
+def owned(given):
+    given.tensor.deleter = ctypes.cast(delete, ctypes.c_void_p)
+    return given
+"""
+    code += f"said(lambda: kernels.app_copy(owned(x), owned({second}), 0))\nprint(len(gone))"
+    said, deleted = built.run(FAKE + code).splitlines()
+    assert said == f"{error}: app_copy: argument `out` {text}"
+    assert int(deleted) >= 1
+
+
+@pytest.mark.parametrize(
     ("root", "text"),
     [
         ("other", "is device memory, and the root `other` does not say which it takes"),
