@@ -13,6 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
+#: A package of a foreign device, with one door of each kind.
+TOY = ROOT / "tests" / "fixtures" / "toy"
 ATOLL = Path(sys.executable).with_name("atoll")
 
 # Nothing of the developer's own PATH: a toolkit that stands there must not be found by accident.
@@ -89,3 +91,12 @@ def site(python: Path) -> Path:
     """Return the site-packages folder of an interpreter of a virtual environment."""
     (found,) = (python.parents[1] / "lib").glob("python3*/site-packages")
     return found
+
+
+def foreign_python(folder: Path) -> Path:
+    """Return the interpreter of an environment that has Atoll, its dependencies and the foreign package."""
+    venv.create(folder)
+    python = folder / "bin" / "python"
+    paths = [ROOT / "src", TOY, *(Path(entry) for entry in sys.path if entry.endswith("site-packages"))]
+    (site(python) / "toy.pth").write_text("".join(f"{path}\n" for path in paths))
+    return python

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
-import venv
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from e2e.harness import ATOLL, ROOT, installed, machine, right, run, site
+from e2e.harness import ATOLL, ROOT, TOY, foreign_python, installed, machine, right, run, site
 from e2e.sabotage import sabotage
 
-TOY = ROOT / "tests" / "fixtures" / "toy"
 ANSWER = "12 24 36 48"
 CALL = """
 from array import array
@@ -41,12 +38,7 @@ print(*(f"{value:g}" for value in out), done.device)
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the interpreter of an environment that has Atoll, its dependencies and the foreign package."""
-    folder = tmp_path_factory.mktemp("toy-env") / "venv"
-    venv.create(folder)
-    python = folder / "bin" / "python"
-    paths = [ROOT / "src", TOY, *(Path(entry) for entry in sys.path if entry.endswith("site-packages"))]
-    (site(python) / "toy.pth").write_text("".join(f"{path}\n" for path in paths))
-    return python
+    return foreign_python(tmp_path_factory.mktemp("toy-env") / "venv")
 
 
 @pytest.fixture(scope="module")

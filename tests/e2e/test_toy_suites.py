@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-import venv
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from e2e.harness import ROOT, right, site
+from e2e.harness import TOY, foreign_python, right
 
-TOY = ROOT / "tests" / "fixtures" / "toy"
 # Run where the package is installed: the engine of this process must not know it.
 SUITES = """
 import json, sys
@@ -63,12 +60,7 @@ print(json.dumps(said))
 @pytest.fixture(scope="module")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the interpreter of an environment that has Atoll, its dependencies and the foreign package."""
-    folder = tmp_path_factory.mktemp("toy-suites") / "venv"
-    venv.create(folder)
-    python = folder / "bin" / "python"
-    paths = [ROOT / "src", TOY, *(Path(entry) for entry in sys.path if entry.endswith("site-packages"))]
-    (site(python) / "toy.pth").write_text("".join(f"{path}\n" for path in paths))
-    return python
+    return foreign_python(tmp_path_factory.mktemp("toy-suites") / "venv")
 
 
 def said(foreign: Path, folder: Path, *spoiled: str) -> dict[str, str]:
