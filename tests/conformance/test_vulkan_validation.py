@@ -50,6 +50,7 @@ print("done")
 #: Suites whose tests are named after the driver; the whole proof takes all of them.
 SUITES = (
     "test_graphs.py", "test_engine_bytes.py", "test_limits.py", "test_structs.py", "test_large_block.py",
+    "test_fours.py",
 )  # fmt: skip
 #: A plugin of pytest under which no barrier is recorded.
 PLANTED = "from atoll_plugins.vulkan.recorder import Recorder\nRecorder._order = lambda *_: None\n"
