@@ -303,7 +303,8 @@ class Array:
             raise BufferError("the array's memory has no address, so DLPack gives a copy on the host")
         else:
             found = self.numpy()
-        return words(found) if self.element == "bf16" else found.__dlpack__()
+        versioned = max_version is not None
+        return words(found, versioned=versioned) if self.element == "bf16" else found.__dlpack__()
 
 
 class _Shown:

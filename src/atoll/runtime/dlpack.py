@@ -218,62 +218,53 @@ def _rename(capsule: object, name: bytes) -> None:
 
 # --- giving --------------------------------------------------------------------------------------
 
-_CODES = {"i": 0, "u": 1, "f": 2, "b": _BOOL}
-#: What was given and is not deleted yet, by the address of its structure.
-_given: dict[int, Any] = {}
 
+class _Lent:
+    """An array's memory for NumPy, which keeps this alive and this the array; nothing is read."""
 
-def _delete(address: int) -> None:
-    _given.pop(address, None)
-
-
-_deleter = _DELETER(_delete)
-
-
-_DESTRUCTOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_api.PyCapsule_New.restype = ctypes.py_object
-_api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, _DESTRUCTOR]
-_names = {name: ctypes.create_string_buffer(name) for name in (_OLD, _NEW)}
-# The capsule is being destroyed when it is asked, so it is passed as an address and never referred to.
-_raw = ctypes.PyDLL(None)
-_valid, _get = _raw["PyCapsule_IsValid"], _raw["PyCapsule_GetPointer"]
-_valid.restype, _valid.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
-_get.restype, _get.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
-
-
-def _destroy(capsule: int) -> None:
-    """Delete what no consumer took: a capsule that was taken has another name."""
-    for name in (_OLD, _NEW):
-        if _valid(capsule, name):
-            _given.pop(int(_get(capsule, name)), None)
-
-
-_destructor = _DESTRUCTOR(_destroy)
-
-
-def words(array: np.ndarray[Any, Any], **asked: Any) -> object:
-    """Return a capsule over NumPy's array of the bits of bf16 numbers that says what they are.
-
-    NumPy makes the capsule and deletes it; only the kind of its elements is another.
-
-    Args:
-        array: The bits, as uint16.
-        asked: What NumPy's own ``__dlpack__`` takes.
-    """
-    capsule = array.__dlpack__(**asked)
-    name, kind = (_NEW, _Versioned) if _is(capsule, _NEW) else (_OLD, _Managed)
-    kind.from_address(_pointer(capsule, name)).tensor.code = _BFLOAT
-    return capsule
+    def __init__(self, array: Any, interface: dict[str, Any]) -> None:
+        self.array, self.__array_interface__ = array, interface
 
 
 def give(array: Any, *, versioned: bool) -> object:
-    """Return a capsule over the memory of an array of a device; it keeps it alive."""
-    kind, number = array.__dlpack_device__()
-    sizes = (ctypes.c_int64 * max(len(array.shape), 1))(*array.shape)
-    steps = (ctypes.c_int64 * max(len(array.shape), 1))(*array.strides)
-    code = _BFLOAT if array.element == "bf16" else _CODES[array.element[0]]
-    bits = 8 if array.element == "bool" else int(array.element.lstrip("iubf"))
-    tensor = _Tensor(array.address, kind, number, array.ndim, code, bits, 1, sizes, steps, 0)
-    held: Any = _Versioned(1, 0, None, _deleter, 0, tensor) if versioned else _Managed(tensor, None, _deleter)
-    _given[ctypes.addressof(held)] = (held, array, sizes, steps)
-    return _api.PyCapsule_New(ctypes.addressof(held), _names[_NEW if versioned else _OLD], _destructor)
+    """Return a capsule over the memory of an array of a device; it keeps it alive.
+
+    NumPy makes the capsule of the address, as of memory of the host, and deletes it; then the place and the
+    kind of the elements are written over. A deleter of ours would be a function of Python, which loses the
+    error of a consumer that gives the capsule back because of one.
+    """
+    import numpy as np
+
+    item = array.dtype.itemsize
+    interface = {
+        "version": 3,
+        "shape": array.shape,
+        "typestr": array.dtype.str,
+        "strides": tuple(step * item for step in array.strides),
+        "data": (array.address, False),
+    }
+    found = np.asarray(_Lent(array, interface))
+    return _said(_capsule(found, versioned=versioned), array.element, *array.__dlpack_device__())
+
+
+def words(array: np.ndarray[Any, Any], *, versioned: bool) -> object:
+    """Return a capsule over NumPy's array of the bits of bf16 numbers that says what they are."""
+    return _said(_capsule(array, versioned=versioned), "bf16", HOST, 0)
+
+
+def _capsule(array: np.ndarray[Any, Any], *, versioned: bool) -> object:
+    if versioned:
+        try:
+            return array.__dlpack__(max_version=(1, 0))
+        except TypeError:  # NumPy before 2.1
+            pass
+    return array.__dlpack__()
+
+
+def _said(capsule: object, element: str, kind: int, number: int) -> object:
+    name, form = (_NEW, _Versioned) if _is(capsule, _NEW) else (_OLD, _Managed)
+    tensor = form.from_address(_pointer(capsule, name)).tensor
+    tensor.device_type, tensor.device_id = kind, number
+    if element == "bf16":
+        tensor.code = _BFLOAT
+    return capsule

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -170,19 +171,28 @@ def test_a_capsule_of_ours_keeps_its_memory_and_is_deleted_once(versioned: bool)
     from atoll.runtime import dlpack
 
     x = ramp(3, 4)
-    seen = np.from_dlpack(_Tensor(x.T, versioned)) if not versioned else None
-    if seen is not None:
-        del x
-        gc.collect()
-        np.testing.assert_array_equal(seen, np.arange(12, dtype=np.float32).reshape(3, 4).T)
-        del seen
-    else:
-        taken = dlpack.take(_Tensor(x, True), None)
-        assert (taken.sizes, taken.strides, taken.element, taken.device) == ((3, 4), (4, 1), "f32", (1, 0))
-        del taken
+    seen: Any = np.from_dlpack(_Tensor(x.T, versioned)) if not versioned else None
+    if seen is None:
+        seen = dlpack.take(_Tensor(x, True), None)
+        assert (seen.sizes, seen.strides, seen.element, seen.device) == ((3, 4), (4, 1), "f32", (1, 0))
         give(x, versioned=True)  # nobody takes it
+    kept = weakref.ref(x.buffer)
+    del x
     gc.collect()
-    assert dlpack._given == {}
+    assert kept() is not None
+    if not versioned:
+        np.testing.assert_array_equal(seen, np.arange(12, dtype=np.float32).reshape(3, 4).T)
+    del seen
+    gc.collect()
+    assert kept() is None
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+def test_a_consumer_that_gives_a_capsule_back_keeps_its_error(versioned: bool) -> None:
+    """It was a SystemError: the deleter was a function of Python, which loses the error that is pending."""
+    x = empty(4, "bf16", device="cpu")
+    with pytest.raises((BufferError, RuntimeError), match="dtype"):  # NumPy has no such type
+        np.from_dlpack(_Tensor(x, versioned))
 
 
 def test_memory_of_a_device_is_shown_by_the_number_that_its_driver_states(
