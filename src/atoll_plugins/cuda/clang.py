@@ -142,7 +142,13 @@ def programs_of(clang: Compiler, toolkit: Toolkit) -> tuple[Path, ...]:
 
 def pipe(clang: Compiler, toolkit: Toolkit, flags: tuple[str, ...], environment: Mapping[str, str]) -> str:
     """Return why the whole pipe does not work for these flags; empty where it does."""
-    parts = (fingerprint(programs_of(clang, toolkit)), toolkit.digest, str(toolkit.root), *flags, _PROBE)
+    parts = (
+        fingerprint(programs_of(clang, toolkit), environment),
+        toolkit.digest,
+        str(toolkit.root),
+        *flags,
+        _PROBE,
+    )
     name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
     kept = cache_folder(environment, "cuda-pipe") / f"{name}.json"
     try:
@@ -181,7 +187,7 @@ def _first_error(text: str) -> str:
 def plan_clang(request: LaneRequest, clang: Compiler, toolkit: Toolkit, why: str) -> LanePlan:
     """Return one object for each unit; the pipe has passed its probe."""
     programs = programs_of(clang, toolkit)
-    key = f"{fingerprint(programs)} {toolkit.digest}"
+    key = f"{fingerprint(programs, request.environment)} {toolkit.digest}"
     built = [_compile(request, unit, clang, toolkit, key, programs) for unit in request.units]
     return LanePlan(
         actions=(*staging(request), *(action for action, _ in built)),

@@ -28,7 +28,9 @@ def plan_nvcc(request: LaneRequest, toolkit: Toolkit, host: Compiler, why: str) 
         LaneError: Where a stage is missing, nvcc refuses an architecture, or its shell would expand a word.
     """
     programs = check_stages(request, toolkit, host)
-    key = f"{fingerprint(programs)} {identity(host, request.environment)} {toolkit.digest}"
+    key = (
+        f"{fingerprint(programs, request.environment)} {identity(host, request.environment)} {toolkit.digest}"
+    )
     refuse_expanded(request)
     built = [_compile(request, unit, toolkit, host, key, programs) for unit in request.units]
     links = _device_links(request, built, toolkit, host, key)

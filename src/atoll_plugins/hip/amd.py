@@ -47,7 +47,8 @@ def plan_amd(request: LaneRequest) -> LanePlan:
     runtime = check_runtime(sdk)
     check_bitcode(sdk)
     clang = choose(request, STAGES)
-    key = fingerprint((*clang.programs, *(sdk.bitcode / name for name in sorted(sdk.files) if sdk.bitcode)))
+    bitcode = [sdk.bitcode / name for name in sorted(sdk.files) if sdk.bitcode]
+    key = fingerprint((*clang.programs, *bitcode), request.environment)
     folder, made = _libraries(request, clang, sdk, key)
     built = [_compile(request, unit, clang, sdk, folder, made, key) for unit in request.units]
     links = _device_links(request, built, clang, sdk, folder, key) if wanted("hip", request) else []

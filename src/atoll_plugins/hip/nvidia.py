@@ -118,7 +118,7 @@ def plan_nvidia(request: LaneRequest) -> LanePlan:
     sdk = locate(request)
     clang = choose(request, (), LEAST_CLANG)
     root = request.tools[PAYLOAD.name]
-    key = f"{fingerprint(clang.programs)} {root.digest}"
+    key = f"{fingerprint(clang.programs, request.environment)} {root.digest}"
     built = [_compile(request, unit, clang, sdk, root, key) for unit in request.units]
     runtime = root.root / "nvidia/cuda_runtime/lib"
     return LanePlan(

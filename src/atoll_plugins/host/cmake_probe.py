@@ -84,7 +84,7 @@ def cmake_package(request: LaneRequest, compiler: Compiler, name: str) -> FoundP
 
 def _key(request: LaneRequest, compiler: Compiler, cmake: Path, name: str) -> str:
     searched = [request.environment.get(variable, "") for variable in (*_VARIABLES, "PATH", "HOME")]
-    programs = fingerprint((cmake.resolve(), compiler.cxx.resolve()))
+    programs = fingerprint((cmake.resolve(), compiler.cxx.resolve()), request.environment)
     return hashlib.sha256(json.dumps([FORMAT, name, programs, searched]).encode()).hexdigest()[:24]
 
 

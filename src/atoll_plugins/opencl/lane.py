@@ -72,7 +72,7 @@ class OpenClLane:
         if clang is None:
             notes = (_unchecked(request),)
         else:
-            key = fingerprint((clang.resolve(),))
+            key = fingerprint((clang.resolve(),), request.environment)
             checks = tuple(_check(request, unit, clang, key) for unit in request.units)
             version = clang_version(clang) or ""
             why = "checks the sources offline"

@@ -43,7 +43,8 @@ def required(text: str) -> dict[str, int]:
 
 def answers(compiler: GlslCompiler, names: Iterable[str], environment: Mapping[str, str]) -> dict[str, bool]:
     """Return for each extension whether the compiler has it; one that cannot be told is left out."""
-    key = hashlib.sha256(f"{fingerprint(compiler.programs)} {compiler.path.name}".encode()).hexdigest()[:32]
+    programs = fingerprint(compiler.programs, environment)
+    key = hashlib.sha256(f"{programs} {compiler.path.name}".encode()).hexdigest()[:32]
     path = cache_folder(environment, "glsl-extensions") / f"{key}.json"
     known = _kept(path)
     asked = {name: _has(compiler, name, environment) for name in sorted(set(names) - known.keys())}

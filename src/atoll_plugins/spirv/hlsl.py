@@ -68,7 +68,7 @@ def _refused(compiler: GlslCompiler, environment: str, reason: str) -> Diagnosti
 
 def why_not(compiler: GlslCompiler, target: str, environment: Mapping[str, str]) -> str:
     """Return why a compiler makes no valid module of HLSL for an environment; empty where it does."""
-    text = f"{fingerprint(compiler.programs)} {compiler.path.name} {target}"
+    text = f"{fingerprint(compiler.programs, environment)} {compiler.path.name} {target}"
     path = cache_folder(environment, "hlsl") / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
     try:
         return str(json.loads(path.read_text(encoding="utf-8"))["reason"])

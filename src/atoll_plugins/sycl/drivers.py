@@ -98,7 +98,7 @@ def plan_driver(request: LaneRequest, driver: Driver) -> LanePlan:
         LaneError: For `cuda` beside `sycl` on Windows.
     """
     cuda = check_cuda(request)
-    key = fingerprint((driver.path.resolve(),))
+    key = fingerprint((driver.path.resolve(),), request.environment)
     built = [_compile(request, unit, driver, cuda, key) for unit in request.units]
     links = [] if driver.family == ACPP else _device_links(request, driver, cuda, built, key)
     folder = driver.path.resolve().parent.parent / "lib"
