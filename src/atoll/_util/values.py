@@ -1,9 +1,10 @@
 """How is a class of values made without compiling five functions for it? What `dataclasses` does, later.
 
 `dataclasses` compiles each method of a class from text when the module is imported: 0.6 ms a class, and
-the engine has hundreds. Here all methods but one are the same functions for every class, and ``__init__`` is
-made at the first call. A type checker sees `dataclasses` itself; so does what asks a class for its fields.
-What is not served here (``InitVar``, ``KW_ONLY``, a base with fields) is given to `dataclasses`.
+the engine has hundreds. Here all methods are the same functions for every class; ``__init__`` is compiled
+where many values of a class are made. A type checker sees `dataclasses` itself; so does what asks a class
+for its fields. What is not served here (``InitVar``, ``KW_ONLY``, a base with fields) is given to
+`dataclasses`.
 """
 
 from __future__ import annotations
@@ -50,18 +51,23 @@ class _Field:
         "type",
     )
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(
+        self,
+        *,
+        default: Any = _MISSING,
+        default_factory: Any = _MISSING,
+        init: bool = True,
+        repr: bool = True,  # noqa: A002 - as `dataclasses.field` names it
+        hash: bool | None = None,  # noqa: A002
+        compare: bool = True,
+        metadata: Mapping[str, Any] | None = None,
+        kw_only: bool | None = None,
+    ) -> None:
         self.name, self.type = "", ""
-        self.default = given.pop("default", _MISSING)
-        self.default_factory = given.pop("default_factory", _MISSING)
-        self.init = given.pop("init", True)
-        self.repr = given.pop("repr", True)
-        self.hash = given.pop("hash", None)
-        self.compare = given.pop("compare", True)
-        self.metadata = MappingProxyType(given.pop("metadata", None) or {}) if given else _NOTHING
-        self.kw_only = given.pop("kw_only", None)
-        if given:
-            raise TypeError(f"a field takes no `{next(iter(given))}`")
+        self.default, self.default_factory = default, default_factory
+        self.init, self.repr, self.hash, self.compare = init, repr, hash, compare
+        self.metadata = MappingProxyType(metadata) if metadata else _NOTHING
+        self.kw_only = kw_only
 
 
 def _field(**given: Any) -> _Field:
@@ -285,18 +291,63 @@ def _set_state(self: Any, state: list[Any]) -> None:
         object.__setattr__(self, name, value)
 
 
+_MADE: dict[type, int] = {}
+# Compiling takes as long as making this many values without it; of most classes a command makes fewer.
+_MANY = 16
+
+
 def _first_init(self: Any, /, *given: Any, **named: Any) -> None:
-    """Make the ``__init__`` of a class where its first value is made."""
+    """Set the fields one by one; where many values of a class are made, compile its ``__init__``."""
     cls: Any = next(cls for cls in type(self).__mro__ if _OWN in cls.__dict__)
+    count = _MADE[cls] = _MADE.get(cls, 0) + 1
+    if count > _MANY or not _filled(self, cls, given, named):
+        _compiled(cls)(self, *given, **named)
+
+
+def _filled(value: Any, cls: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
+    """Set the fields of a value; False, and nothing set, where the arguments are not those of the class."""
+    fields, params = cls.__dict__[_OWN], cls.__dataclass_params__
+    if given:
+        places = [name for name, item in fields.items() if item.init and not item.kw_only]
+        first = dict(zip(places, given))  # noqa: B905 - what is left over is refused below
+        if len(first) != len(given) or not first.keys().isdisjoint(named):
+            return False
+        named = {**first, **named}
+    found: list[tuple[str, Any]] = []
+    taken = 0
+    for name, item in fields.items():
+        if item.init and name in named:
+            found.append((name, named[name]))
+            taken += 1
+        elif item.default_factory is not _MISSING:
+            found.append((name, item.default_factory()))
+        elif item.default is not _MISSING:
+            if item.init or params.slots:
+                found.append((name, item.default))
+        elif item.init:
+            return False
+    if taken != len(named):
+        return False
+    put = object.__setattr__ if params.frozen else setattr
+    for name, one in found:
+        put(value, name, one)
+    if hasattr(cls, "__post_init__"):
+        value.__post_init__()
+    return True
+
+
+def _compiled(cls: Any) -> Callable[..., None]:
+    """Give a class its compiled ``__init__``."""
     made = _init(cls)
     if cls.__dict__["__init__"] is _first_init:
         cls.__init__ = made
         if cls.__dataclass_params__.slots and not hasattr(cls, "__post_init__"):
             fields = cls.__dict__[_OWN]
-            if all(item.init for item in fields.values()):
+            if fields and all(item.init for item in fields.values()):
                 # A copy sets each slot, and asks no default.
-                setattr(cls, _SETTERS, {name: getattr(cls, name).__set__ for name in fields})
-    made(self, *given, **named)
+                puts = {name: getattr(cls, name).__set__ for name in fields}
+                setattr(cls, _SETTERS, (puts, tuple(puts.values()), _getter(tuple(fields))))
+    return made
 
 
 def _init(cls: Any) -> Callable[..., None]:
@@ -401,11 +452,14 @@ def _replace(value: Any, /, **changes: Any) -> Any:
 
         return replace(value, **changes)
     cls = value.__class__
-    setters = cls.__dict__.get(_SETTERS)
-    if setters is not None and changes.keys() <= setters.keys():
+    copying = cls.__dict__.get(_SETTERS)
+    if copying is not None and changes.keys() <= copying[0].keys():
+        puts, every, values = copying
         made = object.__new__(cls)
-        for name, put in setters.items():
-            put(made, changes[name] if name in changes else getattr(value, name))
+        for put, one in zip(every, values(value), strict=True):
+            put(made, one)
+        for name, one in changes.items():
+            puts[name](made, one)
         return made
     for name, item in found.items():
         if item.init:

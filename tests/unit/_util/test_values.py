@@ -78,6 +78,10 @@ LOOKS: list[Callable[[Any], object]] = [
     lambda cls: cls(),
     lambda cls: cls(x=1, z=1),
     lambda cls: cls(x=1, fixed=[]),
+    lambda cls: cls(1, x=1),
+    lambda cls: cls(1, "b", (), {}, 5, 6),
+    lambda cls: cls(1, "b", hidden=4).hidden,
+    lambda cls: cls(y="b"),
     lambda cls: setattr(cls(x=1), "x", 2),
     lambda cls: delattr(cls(x=1), "x"),
     lambda cls: (cls(x=1).twice, cls.limit, cls(x=1).kept, cls(x=1).fixed),
@@ -100,8 +104,10 @@ def plain(value: object) -> object:
     return repr(value).partition(" object at")[0]
 
 
+@pytest.mark.parametrize("many", [0, 1, 1000], ids=["compiled", "both", "not compiled"])
 @pytest.mark.parametrize("how", HOWS)
-def test_it_is_what_dataclasses_makes(how: str) -> None:
+def test_it_is_what_dataclasses_makes(how: str, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "_MANY", many)
     theirs, ours = made(dataclasses, how), made(values, how)
     for number, look in enumerate(LOOKS):
         expected, found = said(lambda: look(theirs)), said(lambda: look(ours))  # noqa: B023 - at once
