@@ -9,39 +9,32 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import lru_cache
-from typing import Any
 
+from atoll._util.jsontext import listed, quoted
 from atoll.graph.action import Action
 
 # The whole environment of an action that sets nothing.
 BASE_ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"}
 # Raised where the runner treats outputs in a new way.
 RUNNER_VERSION = 1
-_FREE = {"time_limit", "name"}
-_encoded = json.encoder.encode_basestring_ascii
-_sorted = json.JSONEncoder(sort_keys=True).encode
-
-
-def spec(action: Action) -> dict[str, Any]:
-    """Return what the runner reads."""
-    return {
-        "name": action.name,
-        "argv": list(action.argv),
-        "env": BASE_ENVIRONMENT | dict(action.env),
-        "inputs": list(action.inputs),
-        "outputs": list(action.outputs),
-        "depfile": action.depfile,
-        "depfile_style": action.depfile_style,
-        "dyndep": action.dyndep,
-        "key": action.key,
-        "time_limit": action.time_limit,
-        "version": RUNNER_VERSION,
-    }
 
 
 def _deciding(action: Action) -> str:
-    """Return everything of a spec that decides the outputs, as JSON."""
-    return _sorted({name: value for name, value in spec(action).items() if name not in _FREE})
+    """Return everything of a spec that decides the outputs, as JSON with sorted keys."""
+    depfile = "null" if action.depfile is None else quoted(action.depfile)
+    dyndep = "null" if action.dyndep is None else quoted(action.dyndep)
+    return (
+        f'{{"argv": {listed(action.argv)}, "depfile": {depfile}'
+        f', "depfile_style": {quoted(action.depfile_style)}, "dyndep": {dyndep}'
+        f', "env": {_environment(action.env)}, "inputs": {listed(action.inputs)}'
+        f', "key": {quoted(action.key)}, "outputs": {listed(action.outputs)}, "version": {RUNNER_VERSION}}}'
+    )
+
+
+@lru_cache(maxsize=64)
+def _environment(env: tuple[tuple[str, str], ...]) -> str:
+    """Return the whole environment of an action as JSON."""
+    return json.dumps(BASE_ENVIRONMENT | dict(env), sort_keys=True)
 
 
 _digests: dict[Action, str] = {}
@@ -76,5 +69,5 @@ def named_spec(action: Action) -> tuple[str, str]:
     What decides the digest comes first in the text, then what does not.
     """
     deciding = _deciding(action)
-    more = f'"name": {_encoded(action.name)}, "time_limit": {_seconds(action.time_limit)}'
+    more = f'"name": {quoted(action.name)}, "time_limit": {_seconds(action.time_limit)}'
     return _kept(action, _digest(deciding)), f"{deciding[:-1]}, {more}}}\n"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from atoll._util.files import write_atomic, write_if_changed
+from atoll._util.jsontext import listed
 from atoll._util.values import dataclass
 from atoll.graph.action import Action
 from atoll.graph.edge import digest, named_spec
@@ -135,10 +136,16 @@ def _remove_dead(state: State, graph: Graph) -> tuple[str, ...]:
     before = {path for path in earlier if isinstance(path, str)} if isinstance(earlier, list) else set()
     now = {path for action in graph.actions for path in written(action)}
     # What may exist is noted before anything is made, so that a killed build leaves nothing unknown.
-    state.write("outputs.json", sorted(before | now))
-    removed = tuple(path for path in sorted(before - now) if _remove(state, path))
-    state.write("outputs.json", sorted(now))
+    _note_outputs(state, before | now)
+    gone = sorted(before - now)
+    removed = tuple(path for path in gone if _remove(state, path))
+    if gone:
+        _note_outputs(state, now)
     return removed
+
+
+def _note_outputs(state: State, paths: Iterable[str]) -> None:
+    write_if_changed(state.path / "outputs.json", listed(sorted(paths)) + "\n")
 
 
 def _remove(state: State, path: str) -> bool:

@@ -1,0 +1,25 @@
+"""How are many short texts written as JSON? Joined, and looked at once, where nothing in them is escaped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+_ascii = json.encoder.encode_basestring_ascii
+_wide = json.encoder.encode_basestring
+
+
+def quoted(text: str, *, wide: bool = False) -> str:
+    """Return a text as `json.dumps` does; with `wide`, without ``ensure_ascii``."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return _wide(text) if wide else _ascii(text)
+
+
+def listed(words: Sequence[str], *, wide: bool = False) -> str:
+    """Return a list of texts as `json.dumps` does; with `wide`, without ``ensure_ascii``."""
+    text = '", "'.join(words)
+    # A quote that a word has is one more than those between words.
+    if text.isascii() and text.isprintable() and "\\" not in text and text.count('"') == 2 * len(words) - 2:
+        return f'["{text}"]'
+    return f"[{', '.join([quoted(word, wide=wide) for word in words])}]"
