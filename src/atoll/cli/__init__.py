@@ -51,6 +51,10 @@ def main(args: list[str] | None = None) -> None:
         except OSError as error:
             _refuse(error, argv)
         os._exit(0)
+    if args is None:
+        from atoll._util.process import collect_rarely
+
+        collect_rarely()
     from atoll.cli._group import run
 
     try:

@@ -71,4 +71,8 @@ def run(args: list[str] | None = None) -> None:
     except AtollError as error:
         print(error, file=sys.stderr)  # noqa: T201 - the one place where a refusal is printed
         sys.exit(error.exit_code)
+    if args is None and sys.argv[1:2] == ["build"]:
+        from atoll._util.process import leave
+
+        leave(0)
     sys.exit(0)
