@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-_ascii = json.encoder.encode_basestring_ascii
-_wide = json.encoder.encode_basestring
+_ascii = json.JSONEncoder().encode
+_wide = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def quoted(text: str, *, wide: bool = False) -> str:
@@ -22,4 +22,4 @@ def listed(words: Sequence[str], *, wide: bool = False) -> str:
     # A quote that a word has is one more than those between words.
     if text.isascii() and text.isprintable() and "\\" not in text and text.count('"') == 2 * len(words) - 2:
         return f'["{text}"]'
-    return f"[{', '.join([quoted(word, wide=wide) for word in words])}]"
+    return _wide(list(words)) if wide else _ascii(list(words))

@@ -1,4 +1,8 @@
-"""How do bytes get behind an accessor? One C file an embedded file, written by an action, and one header."""
+"""How do bytes get behind an accessor? One object an embedded file, and one header.
+
+What a lane made is stored by one C file of the runtime, compiled with other macros for each; what a table
+names by a C file that an action writes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from atoll._util.values import dataclass, field
 from atoll.boundary import DataItem, data_header
 from atoll.boundary.data import data_header_name, data_item, one_name_faults
 from atoll.boundary.names import folded
-from atoll.boundary.stored import PYTHON_FOLDER, accessor_source, python_accessors, side_folder
+from atoll.boundary.stored import PYTHON_FOLDER, python_accessors, side_folder
 from atoll.build.boundaries import include_folder
 from atoll.build.datatables import Embedded, embedded_files
 from atoll.build.packagetree import copy_action
@@ -25,7 +29,8 @@ from atoll.manifest import Storage
 from atoll.plugin import DataProduct, Unit
 from atoll.plugin.tools import output_path
 from atoll.runtime import include_folder as runtime_include_folder
-from atoll.runtime.record import Record, assembled
+from atoll.runtime import stored_source
+from atoll.runtime.record import Record, stored_defines
 
 _EMBED = str(Path(__file__).resolve().with_name("embed.py"))
 
@@ -36,14 +41,14 @@ class EmbeddedFile:
 
     Attributes:
         product: What a lane made.
-        source: The C file that holds it.
-        text: What the planner writes there.
+        named: The path that names its object.
+        defines: The macros that say which file is stored.
         symbol: The name of its accessor and of its record.
     """
 
     product: DataProduct
-    source: str
-    text: str
+    named: str
+    defines: tuple[str, ...]
     symbol: str
 
     @property
@@ -58,10 +63,9 @@ class DataPlan:
 
     Attributes:
         headers: The text of each package's header, by path.
-        files: The C file of each thing that a lane made.
+        files: What each thing that a lane made is stored by.
         tables: The files of ``[data.NAME]`` tables.
-        texts: The C files that the planner writes.
-        actions: What writes the other C files.
+        actions: What writes the C files of tables.
         units: What compiles them.
         items: Each package's items with the file that holds the bytes, for Python.
     """
@@ -69,7 +73,6 @@ class DataPlan:
     headers: Mapping[str, str] = field(default_factory=dict)
     files: tuple[EmbeddedFile, ...] = ()
     tables: tuple[Embedded, ...] = ()
-    texts: Mapping[str, str] = field(default_factory=dict)
     actions: tuple[Action, ...] = ()
     units: tuple[Unit, ...] = ()
     items: Mapping[str, tuple[tuple[DataItem, str], ...]] = field(default_factory=dict)
@@ -111,7 +114,6 @@ def plan_data(request: BuildRequest, products: Sequence[DataProduct]) -> DataPla
         },
         files=files,
         tables=tables,
-        texts={file.source: file.text for file in files},
         actions=tuple(action for action, _ in stored),
         units=(*data_units(files, includes), *(unit for _, unit in stored), *_anchors(tables)),
         items=listed,
@@ -231,8 +233,8 @@ def _in_libraries(request: BuildRequest, plan: DataPlan, parts: Sequence[Part]) 
 
 
 def _embedded(request: BuildRequest, product: DataProduct, item: DataItem, header: str) -> EmbeddedFile:
-    """Return the C file over what a lane will make; nothing of it waits for the bytes."""
-    source = output_path(request.plan_folder, "data", product.unit.target, product.unit.path) + ".c"
+    """Return what stores what a lane will make; nothing of it waits for the bytes."""
+    named = output_path(request.plan_folder, "data", product.unit.target, product.unit.path) + ".c"
     entry = product.unit.entry
     record = Record(
         backend=product.backend,
@@ -243,15 +245,18 @@ def _embedded(request: BuildRequest, product: DataProduct, item: DataItem, heade
         payload=b"",
         name=item.symbol,
     )
-    text = accessor_source(item, assembled(item.symbol, record, product.path), header=header)
-    return EmbeddedFile(product=product, source=source, text=text, symbol=item.symbol)
+    defines = stored_defines(item.symbol, record, product.path, header=header)
+    return EmbeddedFile(product=product, named=named, defines=defines, symbol=item.symbol)
 
 
 def data_units(files: Iterable[EmbeddedFile], includes: tuple[str, ...]) -> tuple[Unit, ...]:
-    """Return the units that compile the C files into their targets."""
+    """Return the units that store the files in their targets."""
+    source = str(stored_source())
     return tuple(
         Unit(
-            path=file.source,
+            path=source,
+            named=file.named,
+            defines=file.defines,
             target=file.product.unit.target,
             root=file.product.unit.root,
             includes=includes,

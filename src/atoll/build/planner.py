@@ -197,7 +197,7 @@ def _data(work: Work) -> None:
     if not work.products and not work.request.manifest.data:
         return
     work.data = plan_data(work.request, work.products)
-    work.generated.files |= {**work.data.headers, **work.data.texts}
+    work.generated.files |= work.data.headers
     work.actions += work.data.actions
     work.generated.units += work.data.units
 

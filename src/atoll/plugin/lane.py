@@ -46,6 +46,8 @@ class Unit:
         reads: Files that the compiler reads and names in no depfile, made by other actions or authored.
         position_independent: True where the object may enter a shared object.
         hidden: True where symbols stay inside the image unless a declaration makes them visible.
+        named: The path that names its outputs and its edge, where one source is compiled several times;
+            `path` where empty.
     """
 
     path: str
@@ -60,6 +62,7 @@ class Unit:
     reads: tuple[str, ...] = ()
     position_independent: bool = True
     hidden: bool = False
+    named: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,13 +17,13 @@ from atoll.runtime.record import Embedded, Record, c_array, read_records, record
 if TYPE_CHECKING:
     from atoll.runtime.device import Device, Launched, choose, devices, open, statuses  # noqa: A004
     from atoll.runtime.graphs import Graph, capture
-    from atoll.runtime.sources import core_source, include_folder, launcher_source
+    from atoll.runtime.sources import core_source, include_folder, launcher_source, stored_source
     from atoll.runtime.status import DriverStatus
     from atoll.runtime.tracing import trace
 
 _LATE = {
     **dict.fromkeys(("Device", "Launched", "choose", "devices", "open", "statuses"), "device"),
-    **dict.fromkeys(("core_source", "include_folder", "launcher_source"), "sources"),
+    **dict.fromkeys(("core_source", "include_folder", "launcher_source", "stored_source"), "sources"),
     **dict.fromkeys(("Graph", "capture"), "graphs"),
     "DriverStatus": "status",
     "trace": "tracing",
@@ -47,6 +47,7 @@ __all__ = [
     "read_records",
     "record",
     "statuses",
+    "stored_source",
     "trace",
 ]
 

@@ -97,53 +97,33 @@ def record(value: Record) -> bytes:
     return ((header + texts).ljust(start, b"\0") + value.payload).ljust(total, b"\0")
 
 
-def assembled(symbol: str, value: Record, path: str) -> str:
-    """Return C text that lets the assembler place a record around the bytes of a file.
+def stored_defines(symbol: str, value: Record, path: str, *, header: str) -> tuple[str, ...]:
+    """Return the macros of ``atoll_stored.c``, by which the assembler places a record around a file's bytes.
 
-    The text depends on what the record says and not on the bytes, so that it is written before they are
-    there. It defines ``SYMBOL_stored`` and ``SYMBOL_stored_end`` around the payload, hidden.
+    They depend on what the record says and not on the bytes, so that they are known before those are there.
+    The object defines ``SYMBOL`` and, hidden, ``SYMBOL_stored`` and ``SYMBOL_stored_end`` around the payload.
 
     Args:
-        symbol: A C identifier.
+        symbol: A C identifier, the accessor.
         value: What the record says; its payload is not looked at.
         path: The payload's file, as the assembler finds it.
+        header: The file name of the header that declares the accessor.
     """
     if not _NAME.fullmatch(symbol):
         raise ValueError(f"{symbol!r} is no C identifier")
-    flags = DECLARED if value.declared else 0
-    texts = [f".asciz {_string(text)}" for text in _texts(value)]
-    ends = (f"{symbol}_stored", f"{symbol}_stored_end")
-    lines = [
-        ".balign 8",
-        f'{symbol}_record: .ascii "{MAGIC.decode()}"',
-        f".long {VERSION}, {flags}",
-        f".quad {symbol}_record_end - {symbol}_record, {symbol}_stored - {symbol}_record",
-        f".quad {symbol}_stored_end - {symbol}_stored, 0",
-        *texts,
-        ".balign 8",
-        *(f".globl {name}" for name in ends),
-        *(f".hidden {name}" for name in ends),
-        f"{symbol}_stored: .incbin {_string(path)}",
-        f"{symbol}_stored_end: .byte 0",
-        ".balign 8",
-        f"{symbol}_record_end:",
-    ]
-    # `??` would begin a trigraph in strict modes.
-    inner = _string("\n".join(lines)).replace("\n", '\\n"\n    "').replace("??", '?""?')
-    body = f'    {inner[:-1]}\\n"\n'
-    return _ASSEMBLED.format(section=SECTION, body=body)
+    texts = "".join([f".asciz {_string(text)}\n" for text in _texts(value)])
+    return (
+        f"ATOLL_STORED={symbol}",
+        f'ATOLL_STORED_HEADER="{header}"',
+        f'ATOLL_STORED_RECORD="{VERSION}, {DECLARED if value.declared else 0}"',
+        f"ATOLL_STORED_TEXTS={_inner(texts)}",
+        f"ATOLL_STORED_PATH={_inner(_string(path))}",
+    )
 
 
-_ASSEMBLED = """\
-#if __has_attribute(retain)
-#define ATOLL_SECTION_FLAGS "aR"
-#else
-#define ATOLL_SECTION_FLAGS "a"
-#endif
-__asm__(
-    ".pushsection {section},\\"" ATOLL_SECTION_FLAGS "\\",%progbits\\n"
-{body}    ".popsection\\n");
-"""
+def _inner(text: str) -> str:
+    """Return assembler text as a C string; `??` would begin a trigraph in strict modes."""
+    return _string(text).replace("\n", "\\n").replace("??", '?""?')
 
 
 def _string(text: str) -> str:

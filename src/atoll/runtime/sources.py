@@ -24,6 +24,12 @@ def core_source() -> Path:
     return include_folder() / "atoll_core.c"
 
 
+@cache
+def stored_source() -> Path:
+    """Return the path of ``atoll_stored.c``, compiled once for each file that a lane made."""
+    return include_folder() / "atoll_stored.c"
+
+
 def launcher_source(folder: Path) -> LauncherSource:
     """Return the C launcher of a driver from its folder: ``abi.h`` (optional) and ``launcher.c``.
 

@@ -246,7 +246,8 @@ class _How:
 
 
 def _compile(request: LaneRequest, unit: Unit, how: _How) -> tuple[Action, ObjectProduct]:
-    out = output_path(request.build, "host", unit.target, unit.path) + ".o"
+    named = unit.named or unit.path
+    out = output_path(request.build, "host", unit.target, named) + ".o"
     depfile = out[:-2] + ".d"
     is_c = unit.path.endswith(".c")
     driver = how.compiler.cc if is_c else how.compiler.cxx
@@ -259,7 +260,7 @@ def _compile(request: LaneRequest, unit: Unit, how: _How) -> tuple[Action, Objec
         *("-MD", "-MF", depfile, "-c", argument(unit.path), "-o", out),
     )
     action = Action(
-        name=f"host {unit.target} {shown(unit.path)}",
+        name=f"host {unit.target} {shown(named)}",
         argv=argv,
         inputs=(unit.path, *unit.force_include, *unit.reads, *how.programs),
         outputs=(out,),
@@ -267,7 +268,7 @@ def _compile(request: LaneRequest, unit: Unit, how: _How) -> tuple[Action, Objec
         depfile=depfile,
         env=how.env,
         key=how.key,
-        description=f"compile {shown(unit.path)}",
+        description=f"compile {shown(named)}",
     )
     return action, ObjectProduct(path=out, unit=unit)
 
