@@ -24,8 +24,8 @@ from atoll.errors import BuildError, mendable, refused_by_system
 if TYPE_CHECKING:
     from atoll.accel import AccelSet
     from atoll.build import BuildPlan, BuildRequest, Output
+    from atoll.build.contributions import Packages
     from atoll.build.lock import Lock, Locked
-    from atoll.build.packages import Packages
     from atoll.build.prebuilt import Offer, Taken
     from atoll.errors import UsageError
     from atoll.graph import Event, Result
@@ -181,10 +181,12 @@ class Session:
         Raises:
             BuildError: With every package that cannot be had.
         """
-        from atoll.build.packages import Packages, World, resolve
+        from atoll.build.contributions import Packages
 
         if not self.manifest.dependencies:
             return Packages(manifest=self.manifest)
+        from atoll.build.packages import World, resolve
+
         return resolve(
             self.manifest,
             World(

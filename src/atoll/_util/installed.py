@@ -7,12 +7,12 @@ the first of a name counts. Where files cannot tell (a zip file), `importlib.met
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from atoll._util.values import dataclass
@@ -84,30 +84,29 @@ def _all(path: tuple[str, ...]) -> list[tuple[str, str, str, str]] | None:
 
 
 @lru_cache(maxsize=4)
-def _infos(path: tuple[str, ...]) -> list[tuple[Path, str, str]] | None:
+def _infos(path: tuple[str, ...]) -> list[tuple[str, str, str]] | None:
     """Return folder, name and version of each installed package; None where files cannot tell."""
-    found: dict[str, tuple[Path, str, str]] = {}
+    found: dict[str, tuple[str, str, str]] = {}
     for folder in path:
         try:
-            here = sorted(path.name for path in Path(folder).iterdir())
+            with os.scandir(folder or ".") as entries:
+                here = [entry for entry in entries if entry.name.endswith(("-info", ".egg-link"))]
         except NotADirectoryError:
             return None
         except OSError:
             continue
-        for name in here:
-            if not name.endswith(("-info", ".egg-link")):
-                continue
-            parts = _INFO.fullmatch(name)
-            place = Path(folder, name)
-            if parts is None or not place.is_dir():
+        for entry in sorted(here, key=lambda entry: entry.name):
+            parts = _INFO.fullmatch(entry.name)
+            if parts is None or not entry.is_dir():
                 return None
-            found.setdefault(_plain(parts[1]), (place, parts[1], parts[2]))
+            found.setdefault(_plain(parts[1]), (entry.path, parts[1], parts[2]))
     return list(found.values())
 
 
-def _read(place: Path, package: str) -> Iterator[tuple[str, str, str, str]]:
+def _read(place: str, package: str) -> Iterator[tuple[str, str, str, str]]:
     try:
-        lines = (place / "entry_points.txt").read_text(encoding="utf-8").splitlines()
+        with open(f"{place}/entry_points.txt", encoding="utf-8") as stream:  # noqa: PTH123 - of each package
+            lines = stream.read().splitlines()
     except OSError:
         return
     group = ""

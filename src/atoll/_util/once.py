@@ -6,7 +6,7 @@ there has to be one object, as of a driver, or of the types of a C library.
 
 from __future__ import annotations
 
-import threading
+from _thread import RLock
 from collections.abc import Callable
 from functools import cache, wraps
 from typing import ParamSpec, TypeVar
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 def once(function: Callable[P, R]) -> Callable[P, R]:
     """Return a function that is called once for the same arguments; other threads wait for its answer."""
-    kept, lock = cache(function), threading.RLock()
+    kept, lock = cache(function), RLock()
 
     @wraps(function)
     def asked(*arguments: P.args, **named: P.kwargs) -> R:

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atoll._util.spelling import this_python
 from atoll._util.values import dataclass, field
@@ -18,8 +19,6 @@ from atoll.boundary.data import data_header_name, data_item, one_name_faults
 from atoll.boundary.names import folded
 from atoll.boundary.stored import PYTHON_FOLDER, python_accessors, side_folder
 from atoll.build.boundaries import include_folder
-from atoll.build.datatables import Embedded, embedded_files
-from atoll.build.packagetree import copy_action
 from atoll.build.parts import Part, python_folder
 from atoll.build.request import BuildRequest
 from atoll.diagnostics import Diagnostic
@@ -31,6 +30,9 @@ from atoll.plugin.tools import output_path
 from atoll.runtime import include_folder as runtime_include_folder
 from atoll.runtime import stored_source
 from atoll.runtime.record import Record, stored_defines
+
+if TYPE_CHECKING:
+    from atoll.build.datatables import Embedded
 
 _EMBED = str(Path(__file__).resolve().with_name("embed.py"))
 
@@ -84,7 +86,7 @@ def plan_data(request: BuildRequest, products: Sequence[DataProduct]) -> DataPla
     Raises:
         BoundaryError: Where two files become one name, or one cannot be embedded.
     """
-    tables = embedded_files(request.root, request.manifest)
+    tables = _tables(request)
     named = {product.unit.path: _product_item(request, product) for product in products}
     items: dict[str, dict[DataItem, str]] = {}
     for product in products:
@@ -118,6 +120,14 @@ def plan_data(request: BuildRequest, products: Sequence[DataProduct]) -> DataPla
         units=(*data_units(files, includes), *(unit for _, unit in stored), *_anchors(tables)),
         items=listed,
     )
+
+
+def _tables(request: BuildRequest) -> tuple[Embedded, ...]:
+    if not request.manifest.data:
+        return ()
+    from atoll.build.datatables import embedded_files
+
+    return embedded_files(request.root, request.manifest)
 
 
 def _package(request: BuildRequest, product: DataProduct) -> str:
@@ -174,6 +184,10 @@ def _anchors(tables: Sequence[Embedded]) -> Iterator[Unit]:
 
 def side_copies(plan: DataPlan, folder: str) -> tuple[Action, ...]:
     """Return what brings the side files beside the images of a folder."""
+    if not plan.tables:
+        return ()
+    from atoll.build.packagetree import copy_action
+
     return tuple(
         copy_action(
             one.path, f"{folder}/{side_folder(one.package)}/{one.item.symbol}", f"{folder} {one.path}"

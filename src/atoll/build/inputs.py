@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from atoll.boundary import grammar
 from atoll.build.request import BuildRequest
 from atoll.manifest import Source
 from atoll.manifest.selection import DEFAULT_SOURCES
@@ -85,6 +84,8 @@ def _scanned(root: Path, folder: str) -> Iterator[str]:
     if base.is_file():
         yield str(base)
         return
+    from atoll.boundary import grammar
+
     read = grammar.extensions()
     for inner in _folders(base):
         yield str(inner)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atoll._util.values import dataclass, field
+from atoll.build.contributions import Owner, Packages
 from atoll.build.lock import Lock, Locked
-from atoll.build.programs import Owner
 from atoll.diagnostics import Diagnostic, Severity
 from atoll.errors import AtollError, BuildError
 from atoll.manifest import Dependency, Manifest, enable, manifest_in, read
@@ -30,27 +30,6 @@ if TYPE_CHECKING:
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".zip", ".whl")
 MAX_PACKAGES = 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packages:
-    """What a project depends on, resolved.
-
-    Attributes:
-        manifest: The project's, with what it gets of its dependencies.
-        rows: For `resolution.json`: each package with version, source and reason.
-        warnings: What was asked for and not taken.
-        inputs: Files that this was read from.
-        locked: Rows for the lock.
-        programs: The packages with a build program.
-    """
-
-    manifest: Manifest
-    rows: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[Diagnostic, ...] = ()
-    inputs: tuple[str, ...] = ()
-    locked: tuple[Locked, ...] = ()
-    programs: tuple[Owner, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

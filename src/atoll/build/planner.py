@@ -22,13 +22,12 @@ from atoll.build.boundaries import (
     scan_boundaries,
 )
 from atoll.build.compdb import compile_commands
-from atoll.build.cxxmodules import add_cxx_module, imported, texts
+from atoll.build.contributions import joined, program_owners
 from atoll.build.datafiles import plan_data, python_data, side_copies
 from atoll.build.inputs import plan_inputs
 from atoll.build.laneplans import HOST, LaneRun, limited
 from atoll.build.libraries import find_libraries
 from atoll.build.links import install_libraries, link
-from atoll.build.packagetree import package_actions
 from atoll.build.parts import (
     MODULE,
     Part,
@@ -39,7 +38,6 @@ from atoll.build.parts import (
     output_of,
     parts_of,
 )
-from atoll.build.programs import declared, joined, program_owners
 from atoll.build.programunits import add_sources, after_headers, check_taken
 from atoll.build.request import BuildRequest
 from atoll.build.resolution import resolution
@@ -123,6 +121,8 @@ def _program(work: Work) -> None:
     owners = program_owners(work.request)
     if not owners:
         return
+    from atoll.build.programs import declared
+
     tools = work.lanes.host().describe(work.lanes.lane_request(HOST))
     found = []
     for owner in owners:
@@ -234,6 +234,8 @@ def _target(work: Work, name: str, target: Target) -> None:
         _fill(work, part, interface, roots, everything, registry=registry)
     shipped = _side_files(work, parts)
     if target.kind is TargetKind.PYTHON:
+        from atoll.build.packagetree import package_actions
+
         assert interface is not None
         modules, beside = python_data(work.request, work.data, parts)
         embedded = work.data.items.get(work.request.manifest.package.name, ())
@@ -364,6 +366,8 @@ def _cxx_modules(work: Work) -> None:
     }
     if not owners:
         return
+    from atoll.build.cxxmodules import add_cxx_module, imported, texts
+
     work.texts = texts(work.units.get(HOST, ()))
     wanted = imported(work.request.root, work.texts)
     for name, boundary in owners.items():

@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 from atoll._util.values import replace
 from atoll.accel import Entry
 from atoll.build.boundaries import Scanned
+from atoll.build.contributions import Declared, ProgramSource
 from atoll.build.laneplans import HOST
-from atoll.build.programs import Declared, ProgramSource
 from atoll.build.request import BuildRequest
 from atoll.build.units import lane_facts, lane_units
 from atoll.diagnostics import Diagnostic

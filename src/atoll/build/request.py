@@ -15,7 +15,7 @@ from atoll.plugin import Registry
 from atoll.store import Payload, PayloadRoot
 
 if TYPE_CHECKING:
-    from atoll.build.packages import Packages
+    from atoll.build.contributions import Packages
 
 BUILD = ".atoll/build"
 PLAN = ".atoll/plan"

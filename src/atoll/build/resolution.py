@@ -7,8 +7,8 @@ from typing import Any
 from atoll._util.installed import version as installed_version
 from atoll._util.machine import machine
 from atoll.artifact import Fact
+from atoll.build.contributions import Declared
 from atoll.build.libraries import resolved
-from atoll.build.programs import Declared
 from atoll.build.work import Work
 
 

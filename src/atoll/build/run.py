@@ -14,9 +14,10 @@ from atoll.artifact import Fact
 from atoll.build.values import COMMANDS, GENERATED, RESOLUTION, BuildPlan
 from atoll.diagnostics import Diagnostic
 from atoll.errors import BuildError
-from atoll.graph import Event, Result, Role
+from atoll.graph import Role
 
 if TYPE_CHECKING:
+    from atoll.graph import Event, Result
     from atoll.plugin import Registry
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from atoll._util.values import dataclass, field
 from atoll.build.boundaries import Scanned
+from atoll.build.contributions import Declared
 from atoll.build.datafiles import DataPlan
 from atoll.build.laneplans import LaneRun
 from atoll.build.parts import Part
-from atoll.build.programs import Declared
 from atoll.build.request import BuildRequest
 from atoll.build.roots import Generated
 from atoll.build.values import Output

@@ -9,15 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from atoll.graph.action import Action, Role
-from atoll.graph.event import Event, Result
 from atoll.graph.graph import Graph, check
 
 if TYPE_CHECKING:
+    from atoll.graph.event import Event, Result
     from atoll.graph.executor import execute, is_busy
     from atoll.graph.program import ninja_program
     from atoll.graph.story import EdgeStory, FileStory, build_folders, edges, explain
 
 _LATE = {
+    **dict.fromkeys(("Event", "Result"), "event"),
     **dict.fromkeys(("execute", "is_busy"), "executor"),
     **dict.fromkeys(("EdgeStory", "FileStory", "build_folders", "edges", "explain"), "story"),
     "ninja_program": "program",

@@ -9,11 +9,14 @@ a second file.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from atoll.graph.action import Action
 from atoll.graph.edge import digest
 from atoll.graph.graph import Graph
-from atoll.graph.pools import Pools
+
+if TYPE_CHECKING:
+    from atoll.graph.pools import Pools
 
 # Expanded by the shell that ninja starts, so that the text does not depend on this Python.
 COMMAND = 'exec "$$ATOLL_GRAPH_PYTHON" -I -S -X utf8 -c "$$ATOLL_GRAPH_START" $digest $forced'

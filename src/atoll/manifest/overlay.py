@@ -15,7 +15,7 @@ from atoll.errors import AccelError, ManifestError
 from atoll.manifest.document import Node, anchored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from atoll.accel import AccelSet
     from atoll.accel.cfg import Predicate
@@ -54,12 +54,12 @@ def merge(base: Node, over: Node) -> Node:
 
 def resolve(manifest: Manifest, accel: AccelSet, *, os: str, arch: str, compiler: str) -> Manifest:
     """Return the manifest with the overlays merged whose predicate holds."""
-    from atoll.accel.cfg import evaluate
-    from atoll.manifest.reader import from_document
-
     document = manifest.document
     if document is None or "target" not in document.value:
         return manifest
+    from atoll.accel.cfg import evaluate
+    from atoll.manifest.reader import from_document
+
     for overlay in manifest.overlays:
         if evaluate(overlay.predicate, accel=accel, os=os, arch=arch, compiler=compiler):
             document = merge(document, overlay.body)
@@ -68,8 +68,10 @@ def resolve(manifest: Manifest, accel: AccelSet, *, os: str, arch: str, compiler
     return replace(from_document(without, manifest.path), overlays=manifest.overlays)
 
 
-def named_accelerators(overlays: Iterable[Overlay]) -> set[str]:
+def named_accelerators(overlays: Sequence[Overlay]) -> set[str]:
     """Return the accelerators that predicates name."""
+    if not overlays:
+        return set()
     from atoll.accel import cfg
 
     return {
@@ -80,8 +82,10 @@ def named_accelerators(overlays: Iterable[Overlay]) -> set[str]:
     }
 
 
-def unknown_accelerators(overlays: Iterable[Overlay], known: Iterable[str]) -> list[Diagnostic]:
+def unknown_accelerators(overlays: Sequence[Overlay], known: Iterable[str]) -> list[Diagnostic]:
     """Return a warning for each accelerator in a predicate that nobody names."""
+    if not overlays:
+        return []
     from atoll.accel import cfg
 
     words = list(known)

@@ -6,27 +6,9 @@ class that takes no arguments, registered at an entry point of its door. First-p
 other way in. :mod:`atoll.testing` has the conformance suites.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from atoll.plugin.driver import (
-    AddressedDevice,
-    Argument,
-    Bound,
-    BudgetingDriver,
-    BufferArgument,
-    CopyingDevice,
-    DeviceArray,
-    DeviceInfo,
-    Driver,
-    DriverDevice,
-    Executable,
-    LauncherSource,
-    Recorded,
-    RecordingDevice,
-    ReportingDriver,
-    ScalarArgument,
-)
-from atoll.plugin.emitter import Disassembler, Emitted, Emitter, Target
 from atoll.plugin.lane import (
     HOST,
     DataProduct,
@@ -45,12 +27,58 @@ from atoll.plugin.lane import (
     Unit,
     UnitKind,
 )
-from atoll.plugin.probe import Probe
-from atoll.plugin.reader import Blob, Mark, Member, Reader
 from atoll.plugin.registry import Registry, registry
 
 if TYPE_CHECKING:
     from atoll.ir import LaunchLayout, ParamField
+    from atoll.plugin.driver import (
+        AddressedDevice,
+        Argument,
+        Bound,
+        BudgetingDriver,
+        BufferArgument,
+        CopyingDevice,
+        DeviceArray,
+        DeviceInfo,
+        Driver,
+        DriverDevice,
+        Executable,
+        LauncherSource,
+        Recorded,
+        RecordingDevice,
+        ReportingDriver,
+        ScalarArgument,
+    )
+    from atoll.plugin.emitter import Disassembler, Emitted, Emitter, Target
+    from atoll.plugin.probe import Probe
+    from atoll.plugin.reader import Blob, Mark, Member, Reader
+
+# A build asks lanes; the other doors are imported by who speaks of them, and KIR with them.
+_DEVICE = (
+    "AddressedDevice",
+    "Argument",
+    "Bound",
+    "BudgetingDriver",
+    "BufferArgument",
+    "CopyingDevice",
+    "DeviceArray",
+    "DeviceInfo",
+    "Driver",
+    "DriverDevice",
+    "Executable",
+    "LauncherSource",
+    "Recorded",
+    "RecordingDevice",
+    "ReportingDriver",
+    "ScalarArgument",
+)
+_LATE = {
+    **dict.fromkeys(("LaunchLayout", "ParamField"), "atoll.ir"),
+    **dict.fromkeys(_DEVICE, "atoll.plugin.driver"),
+    **dict.fromkeys(("Disassembler", "Emitted", "Emitter", "Target"), "atoll.plugin.emitter"),
+    **dict.fromkeys(("Blob", "Mark", "Member", "Reader"), "atoll.plugin.reader"),
+    "Probe": "atoll.plugin.probe",
+}
 
 __all__ = [
     "HOST",
@@ -102,9 +130,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import KIR where a plugin speaks of it: a build without kernels does not."""
-    if name not in ("LaunchLayout", "ParamField"):
+    """Import a door where something speaks of it."""
+    if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from atoll import ir
-
-    return getattr(ir, name)
+    return getattr(import_module(_LATE[name]), name)

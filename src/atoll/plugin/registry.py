@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import RLock
 from collections.abc import Iterator, Mapping
-from typing import Any, Generic, TypeVar, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from atoll._util.installed import Point
 from atoll._util.installed import points as installed_points
@@ -12,24 +13,33 @@ from atoll._util.once import once
 from atoll._util.values import dataclass, field
 from atoll.diagnostics import Diagnostic
 from atoll.errors import PluginError
-from atoll.plugin.driver import Driver
-from atoll.plugin.emitter import Emitter
-from atoll.plugin.lane import Lane
-from atoll.plugin.probe import Probe
-from atoll.plugin.reader import Reader
+
+if TYPE_CHECKING:
+    from atoll.plugin.driver import Driver
+    from atoll.plugin.emitter import Emitter
+    from atoll.plugin.lane import Lane
+    from atoll.plugin.probe import Probe
+    from atoll.plugin.reader import Reader
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Door(Mapping[str, T], Generic[T]):
-    """The plugins of one door by name, each made on first use."""
+    """The plugins of one door by name, each made on first use.
+
+    Attributes:
+        group: The group of entry points.
+        protocol: What a plugin is checked against, as ``module:class``: imported with the first plugin.
+        points: The entry points by name.
+        made: The plugins that were asked for.
+    """
 
     group: str
-    protocol: type
+    protocol: str
     points: Mapping[str, Point]
     made: dict[str, T] = field(default_factory=dict)
-    lock: threading.RLock = field(default_factory=threading.RLock, repr=False, compare=False)
+    lock: RLock = field(default_factory=RLock, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> T:
         if name not in self.made:
@@ -78,12 +88,13 @@ def _unknown(group: str, name: str, known: list[str]) -> Diagnostic:
     )
 
 
-def _make(point: Point, protocol: type) -> object:
+def _make(point: Point, protocol: str) -> object:
     try:
         plugin: object = point.load()()
     except Exception as error:
         raise PluginError(_broken(point, f"{type(error).__name__}: {error}")) from error
-    members = [name for name in vars(protocol) if not name.startswith("_")]
+    module, _, door = protocol.partition(":")
+    members = [name for name in vars(getattr(import_module(module), door)) if not name.startswith("_")]
     missing = [name for name in members if not hasattr(plugin, name)]
     if missing:
         raise PluginError(_broken(point, f"it lacks {', '.join(missing)}"))
@@ -100,7 +111,7 @@ def _broken(point: Point, reason: str) -> Diagnostic:
     )
 
 
-def _door(group: str, protocol: type) -> Door[Any]:
+def _door(group: str, protocol: str) -> Door[Any]:
     points: dict[str, Point] = {}
     for point in installed_points(group):
         known = points.get(point.name)
@@ -121,10 +132,10 @@ def _door(group: str, protocol: type) -> Door[Any]:
 def registry() -> Registry:
     """Return the installed plugins. Entry points are listed once a process; nothing is imported yet."""
     return Registry(
-        lanes=_door("atoll.lanes", Lane),
-        emitters=_door("atoll.emitters", Emitter),
-        drivers=_door("atoll.drivers", Driver),
-        probes=_door("atoll.probes", Probe),
-        readers=_door("atoll.readers", Reader),
-        stages=_door("atoll.stages", Emitter),
+        lanes=_door("atoll.lanes", "atoll.plugin.lane:Lane"),
+        emitters=_door("atoll.emitters", "atoll.plugin.emitter:Emitter"),
+        drivers=_door("atoll.drivers", "atoll.plugin.driver:Driver"),
+        probes=_door("atoll.probes", "atoll.plugin.probe:Probe"),
+        readers=_door("atoll.readers", "atoll.plugin.reader:Reader"),
+        stages=_door("atoll.stages", "atoll.plugin.emitter:Emitter"),
     )

@@ -7,7 +7,6 @@ Generators embed :func:`c_array`; readers call :func:`read_records`.
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator
 
@@ -31,7 +30,6 @@ _PLACED = f"""\
 #endif
 #endif
 """
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +107,7 @@ def stored_defines(symbol: str, value: Record, path: str, *, header: str) -> tup
         path: The payload's file, as the assembler finds it.
         header: The file name of the header that declares the accessor.
     """
-    if not _NAME.fullmatch(symbol):
+    if not (symbol.isascii() and symbol.isidentifier()):
         raise ValueError(f"{symbol!r} is no C identifier")
     texts = "".join([f".asciz {_string(text)}\n" for text in _texts(value)])
     return (
@@ -134,7 +132,7 @@ def _string(text: str) -> str:
 
 def c_array(name: str, value: Record) -> Embedded:
     """Return C text (also C++) that embeds a record in the section under a static name."""
-    if not _NAME.fullmatch(name):
+    if not (name.isascii() and name.isidentifier()):
         raise ValueError(f"{name!r} is no C identifier")
     data = record(value)
     start = _HEADER.unpack_from(data)[4]

@@ -37,8 +37,6 @@ from atoll_plugins.formats.host_compilers import (
     tool_path,
 )
 from atoll_plugins.formats.hosts import LINUX, WINDOWS
-from atoll_plugins.host import zig
-from atoll_plugins.host.describe import describe
 from atoll_plugins.host.linking import plan_link
 from atoll_plugins.host.modules import plan_modules
 from atoll_plugins.host.names import shown
@@ -70,9 +68,13 @@ class HostLane:
     def fallback(self, request: LaneRequest) -> tuple[Payload, ...]:
         """Return the wheel of a host compiler, where the project names it or nothing else is on PATH."""
         named = text_option(self.name, request, "compiler") if "compiler" in request.options else None
-        if request.host != LINUX or named not in (None, zig.NAME):
+        if request.host != LINUX or (named is None and choose(None, request.environment) is not None):
             return ()
-        return (zig.PAYLOAD,) if named == zig.NAME or choose(None, request.environment) is None else ()
+        from atoll_plugins.host import zig
+
+        if named not in (None, zig.NAME):
+            return ()
+        return (zig.PAYLOAD,)
 
     def plan(self, request: LaneRequest) -> LanePlan:
         """Return one object for each unit.
@@ -109,6 +111,8 @@ class HostLane:
         Raises:
             LaneError: Where there is no host compiler.
         """
+        from atoll_plugins.host.describe import describe
+
         return describe(chosen(request)[0], request)
 
     def package(self, request: LaneRequest, kind: str, name: str) -> FoundPackage:
@@ -159,9 +163,12 @@ def chosen(request: LaneRequest) -> tuple[Compiler, ToolChoice]:
         LaneError: Where there is none.
     """
     wanted = text_option("host", request, "compiler") if "compiler" in request.options else None
-    stored = request.tools.get(zig.PAYLOAD.name)
-    if stored is not None:
-        return _of_payload(stored, wanted, request)
+    if request.tools:
+        from atoll_plugins.host import zig
+
+        stored = request.tools.get(zig.PAYLOAD.name)
+        if stored is not None:
+            return _of_payload(stored, wanted, request)
     found = choose(wanted, request.environment, PLATFORMS[request.host].families)
     if found is None:
         raise LaneError(_no_compiler(wanted, request))
@@ -173,6 +180,8 @@ def chosen(request: LaneRequest) -> tuple[Compiler, ToolChoice]:
 
 def _of_payload(stored: PayloadRoot, wanted: str | None, request: LaneRequest) -> tuple[Compiler, ToolChoice]:
     """Return the compiler of the wheel, which calls itself clang."""
+    from atoll_plugins.host import zig
+
     cxx, cc = zig.programs(stored, request.environment)
     compiler = read_compiler(cxx, request.environment)
     if compiler is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import string
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atoll.diagnostics import Diagnostic
 from atoll.errors import LaneError
@@ -19,7 +20,9 @@ from atoll.plugin import LaneRequest, ObjectProduct, ToolChoice
 from atoll.plugin.tools import find_program, output_path, python_program, suffix
 from atoll.plugin.values import dataclass, replace
 from atoll_plugins.formats.host_compilers import Compiler
-from atoll_plugins.host.library_modules import LibraryModules, library_modules
+
+if TYPE_CHECKING:
+    from atoll_plugins.host.library_modules import LibraryModules
 
 Built = tuple[Action, ObjectProduct]
 
@@ -64,6 +67,8 @@ def plan_modules(request: LaneRequest, compiler: Compiler, built: Iterable[Built
             action, product = _compilation(request, action, names, compiler, product)
         actions.append(action)
         objects.append(product)
+    from atoll_plugins.host.library_modules import library_modules
+
     library = library_modules(request, compiler, listed[0][0])
     for target, found in scans.items():
         actions += [*found, _collate(request, compiler, target, found, library)]

@@ -22,20 +22,22 @@ from atoll_plugins.spirv.compilers import GlslCompiler, on_path, read_compiler
 from atoll_plugins.spirv.stages import is_hlsl
 
 READ_BYTES = 256 << 10
-_REQUIRE = re.compile(r"[ \t]*#[ \t]*extension[ \t]+(GL_\w+)[ \t]*:[ \t]*require\b")
-_CONDITION = re.compile(r"[ \t]*#[ \t]*if")
-_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
+_REQUIRE = r"[ \t]*#[ \t]*extension[ \t]+(GL_\w+)[ \t]*:[ \t]*require\b"
+_CONDITION = r"[ \t]*#[ \t]*if"
+_COMMENT = r"(?s)/\*.*?(?:\*/|\Z)|//[^\n]*"
 _UNSUPPORTED = "extension not supported: "
 
 
 def required(text: str) -> dict[str, int]:
     """Return the extensions that a shader requires whatever is defined, each with its line."""
+    if "require" not in text:  # most shaders
+        return {}
     found: dict[str, int] = {}
-    plain = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    plain = re.sub(_COMMENT, lambda match: "\n" * match[0].count("\n"), text)
     for number, line in enumerate(plain.split("\n"), 1):
-        if _CONDITION.match(line):
+        if re.match(_CONDITION, line):
             break
-        match = _REQUIRE.match(line)
+        match = re.match(_REQUIRE, line)
         if match:
             found.setdefault(match[1], number)
     return found
