@@ -12,7 +12,7 @@ _wide = json.JSONEncoder(ensure_ascii=False).encode
 _ESCAPED = bytes(range(32)) + b"\\\x7f"
 
 
-def _is_plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
     """Tell whether nothing but quotes is escaped in a text."""
     if not text.isascii():
         return False
@@ -22,7 +22,7 @@ def _is_plain(text: str) -> bool:
 
 def quoted(text: str, *, wide: bool = False) -> str:
     """Return a text as `json.dumps` does; with `wide`, without ``ensure_ascii``."""
-    if '"' not in text and _is_plain(text):
+    if '"' not in text and is_plain(text):
         return f'"{text}"'
     return _wide(text) if wide else _ascii(text)
 
@@ -31,6 +31,6 @@ def listed(words: Sequence[str], *, wide: bool = False) -> str:
     """Return a list of texts as `json.dumps` does; with `wide`, without ``ensure_ascii``."""
     text = '", "'.join(words)
     # A quote that a word has is one more than those between words.
-    if text.count('"') == 2 * len(words) - 2 and _is_plain(text):
+    if text.count('"') == 2 * len(words) - 2 and is_plain(text):
         return f'["{text}"]'
     return _wide(list(words)) if wide else _ascii(list(words))

@@ -10,7 +10,7 @@ import hashlib
 import json
 from functools import lru_cache
 
-from atoll._util.jsontext import listed, quoted
+from atoll._util.jsontext import is_plain, listed, quoted
 from atoll.graph.action import Action
 
 # The whole environment of an action that sets nothing.
@@ -20,7 +20,40 @@ RUNNER_VERSION = 1
 
 
 def _deciding(action: Action) -> str:
-    """Return everything of a spec that decides the outputs, as JSON with sorted keys."""
+    """Return everything of a spec that decides the outputs, as JSON with sorted keys.
+
+    Nothing of most specs is escaped: the whole is put together as if so, and looked at once.
+    """
+    argv, inputs, outputs = action.argv, action.inputs, action.outputs
+    environment = _environment(action.env)
+    depfile = "null" if action.depfile is None else f'"{action.depfile}"'
+    dyndep = "null" if action.dyndep is None else f'"{action.dyndep}"'
+    text = (
+        f'{{"argv": ["{_BETWEEN.join(argv)}"], "depfile": {depfile}'
+        f', "depfile_style": "{action.depfile_style}", "dyndep": {dyndep}'
+        f', "env": {environment}, "inputs": ["{_BETWEEN.join(inputs)}"]'
+        f', "key": "{action.key}", "outputs": ["{_BETWEEN.join(outputs)}"], "version": {RUNNER_VERSION}}}'
+    )
+    words = len(argv) + len(inputs) + len(outputs) + (depfile != "null") + (dyndep != "null")
+    quotes = environment.count('"') + 2 * (words + len(_KEYS) + 2)
+    if (
+        argv
+        and inputs
+        and outputs
+        and text.count('"') == quotes
+        and "\\" not in environment
+        and is_plain(text)
+    ):
+        return text
+    return _escaped(action)
+
+
+_BETWEEN = '", "'
+_KEYS = ("argv", "depfile", "depfile_style", "dyndep", "env", "inputs", "key", "outputs", "version")
+
+
+def _escaped(action: Action) -> str:
+    """Return the same of any action."""
     depfile = "null" if action.depfile is None else quoted(action.depfile)
     dyndep = "null" if action.dyndep is None else quoted(action.dyndep)
     return (

@@ -49,31 +49,29 @@ def escape_path(path: str) -> str:
 
 def escape_value(text: str) -> str:
     """Return a text as the value of a variable."""
+    if "$" not in text and not text.startswith(" "):
+        return text
     escaped = text.replace("$", "$$")
     spaces = len(escaped) - len(escaped.lstrip(" "))
     return "$ " * spaces + escaped[spaces:]
 
 
-class _Paths:
-    """Spells paths, through variables where the syntax needs it."""
+class _Paths(dict[str, str]):
+    """Spells paths, each behind a space, through variables where the syntax needs it."""
 
     def __init__(self) -> None:
         self.variables: dict[str, str] = {}
-        self._plain: dict[str, str] = {}
 
     def __call__(self, paths: Iterable[str]) -> str:
-        known = self._plain
-        return "".join([f" {known.get(path) or self._spell(path)}" for path in paths])
+        return "".join(map(self.__getitem__, paths))
 
-    def _spell(self, path: str) -> str:
-        self._plain[path] = found = self._spelled(path)
-        return found
-
-    def _spelled(self, path: str) -> str:
+    def __missing__(self, path: str) -> str:
         if "|" not in path and not path.startswith("^"):
-            return escape_path(path)
-        name = self.variables.setdefault(path, f"path{len(self.variables)}")
-        return f"${{{name}}}"
+            self[path] = found = f" {escape_path(path)}"
+        else:
+            name = self.variables.setdefault(path, f"path{len(self.variables)}")
+            self[path] = found = f" ${{{name}}}"
+        return found
 
 
 def graph_text(graph: Graph, state: str, digests: Mapping[str, str] | None = None) -> str:
@@ -96,21 +94,16 @@ def graph_text(graph: Graph, state: str, digests: Mapping[str, str] | None = Non
 
 def _edge(action: Action, found: str, paths: _Paths) -> str:
     first, *rest = action.outputs
-    outputs = f"{paths([first])}{' |' + paths(rest) if rest else ''}"
+    more = f" |{paths(rest)}" if rest else ""
     rule = "run" if action.depfile is None else "run_with_depfile"
-    lines = [
-        f"build{outputs}: {rule}{paths(dict.fromkeys(action.inputs))}",
-        f"  digest = {found}",
-        # A command that was never started so is started: how a run is forced.
-        f"  forced = $forced_{found}",
-        f"  name = {escape_value(action.name)}",
-    ]
-    if action.depfile is not None:
-        lines.append(f"  depfile = {escape_value(action.depfile)}")
-    if action.dyndep is not None:
-        lines.append(f"  dyndep = {escape_value(action.dyndep)}")
-    lines.append(f"  pool = $weight{action.memory}")
-    return "\n".join(lines) + "\n"
+    depfile = "" if action.depfile is None else f"  depfile = {escape_value(action.depfile)}\n"
+    dyndep = "" if action.dyndep is None else f"  dyndep = {escape_value(action.dyndep)}\n"
+    # A command that was never started so is started: how a run is forced.
+    return (
+        f"build{paths[first]}{more}: {rule}{paths(dict.fromkeys(action.inputs))}\n"
+        f"  digest = {found}\n  forced = $forced_{found}\n  name = {escape_value(action.name)}\n"
+        f"{depfile}{dyndep}  pool = $weight{action.memory}\n"
+    )
 
 
 def pools_text(graph: Graph, pools: Pools) -> str:

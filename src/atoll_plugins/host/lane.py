@@ -47,7 +47,7 @@ OPTIONS = ("compiler", "flags")
 _OFFLOAD = ("-fopenmp-targets", "-foffload", "-stdpar", "--stdpar", "-fsycl", "--hipstdpar")
 _UNITS = (".c", ".cc", ".cpp", ".cxx", ".cppm")
 #: Where `<atoll/target.h>` lies.
-_TARGET_HEADER = Path(__file__).resolve().with_name("include")
+_TARGET_HEADER = str(Path(__file__).resolve().with_name("include"))
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".inl", ".ipp")
 
 
@@ -89,7 +89,8 @@ class HostLane:
         compiler, tool = chosen(request)
         key = identity(compiler, request.environment)
         programs = tuple(str(path) for path in stages(compiler, request.environment))
-        how = _How(compiler, key, programs, tool_environment(request))
+        flags = list_option(self.name, request, "flags")
+        how = _How(compiler, key, programs, tool_environment(request), flags)
         built = [_compile(request, unit, how) for unit in request.units]
         modules = plan_modules(request, compiler, built)
         return LanePlan(
@@ -223,7 +224,8 @@ def _refuse_offload(request: LaneRequest, ldflags: tuple[str, ...] = ()) -> None
     given += [("ldflags", flag) for flag in ldflags]
     given += [("flags", flag) for flag in list_option("host", request, "flags")]
     given += [(unit.path, flag) for unit in request.units for flag in unit.flags]
-    wrong = [(place, flag) for place, flag in given if is_offload(flag)]
+    offload = {flag for flag in {flag for _, flag in given} if is_offload(flag)}
+    wrong = [(place, flag) for place, flag in given if flag in offload]
     if wrong:
         raise LaneError(*(_offload(place, flag) for place, flag in dict.fromkeys(wrong)))
 
@@ -246,12 +248,13 @@ def _offload(place: str, flag: str) -> Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """What all compilations of a build have: the compiler, its identity, its stages, what they see."""
+    """What all compilations of a build have: compiler, identity, stages, what they see, further flags."""
 
     compiler: Compiler
     key: str
     programs: tuple[str, ...]
     env: tuple[tuple[str, str], ...]
+    flags: tuple[str, ...]
 
 
 def _compile(request: LaneRequest, unit: Unit, how: _How) -> tuple[Action, ObjectProduct]:
@@ -264,7 +267,7 @@ def _compile(request: LaneRequest, unit: Unit, how: _How) -> tuple[Action, Objec
         str(driver),
         *(request.cflags if is_c else (f"-std={request.cxx_standard}", *request.cxxflags)),
         *compile_flags(request, unit),
-        *list_option("host", request, "flags"),
+        *how.flags,
         *unit.flags,
         *("-MD", "-MF", depfile, "-c", argument(unit.path), "-o", out),
     )

@@ -92,10 +92,9 @@ def check_extensions(request: LaneRequest, compiler: GlslCompiler) -> tuple[str,
     Raises:
         LaneError: With every extension that a shader requires and the compiler does not have.
     """
+    root = str(request.root)
     wanted = {
-        unit.path: required(_text(request.root / unit.path))
-        for unit in request.units
-        if not is_hlsl(unit.path)
+        unit.path: required(_text(f"{root}/{unit.path}")) for unit in request.units if not is_hlsl(unit.path)
     }
     wanted = {path: names for path, names in wanted.items() if names}
     names = dict.fromkeys(name for found in wanted.values() for name in found)
@@ -111,10 +110,10 @@ def check_extensions(request: LaneRequest, compiler: GlslCompiler) -> tuple[str,
     return tuple(wanted)
 
 
-def _text(path: Path) -> str:
+def _text(path: str) -> str:
     """Return the text of a shader that may require an extension; most do not."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - of each shader
             text = file.read(READ_BYTES)
         return text.decode("utf-8", "replace") if b"require" in text else ""
     except OSError:

@@ -7,9 +7,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from atoll._util import machine
-from atoll.graph import Graph, runner
+from atoll.graph import Action, Graph, Role, runner
+from atoll.graph.edge import BASE_ENVIRONMENT, RUNNER_VERSION, digest, named_spec
 from atoll.graph.ninja_file import graph_text, pools_text
 from atoll.graph.pools import plan
 from atoll.graph.state import specs_text
@@ -128,3 +131,50 @@ def test_an_edge_starts_without_what_takes_long() -> None:
     loaded = set(done.stdout.split())
     assert "runner" in loaded
     assert not loaded & {"re", "json", "enum", "signal", "contextlib", "collections", "functools", "typing"}
+
+
+WORD = st.one_of(
+    st.sampled_from(["src/a.cpp", "-O2", "", '"', "\\", '", "', "null", "\n", "\x7f", "é", "\udc80", "$ |"]),
+    st.text(max_size=4),
+)
+WORDS = st.lists(WORD, max_size=4).map(tuple)
+
+
+@given(WORDS, WORDS, WORDS, st.one_of(st.none(), WORD), st.one_of(st.none(), WORD), WORD, WORD)
+def test_a_spec_is_the_json_of_what_decides_an_action(
+    argv: tuple[str, ...],
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    depfile: str | None,
+    dyndep: str | None,
+    value: str,
+    key: str,
+) -> None:
+    action = Action(
+        name=value,
+        argv=argv,
+        inputs=inputs,
+        outputs=outputs,
+        role=Role.OBJECT,
+        depfile=depfile,
+        dyndep=dyndep,
+        env=((key, value),),
+        key=key,
+        time_limit=7.0,
+    )
+    expected = {
+        "argv": list(argv),
+        "depfile": depfile,
+        "depfile_style": "make",
+        "dyndep": dyndep,
+        "env": BASE_ENVIRONMENT | {key: value},
+        "inputs": list(inputs),
+        "key": key,
+        "outputs": list(outputs),
+        "version": RUNNER_VERSION,
+    }
+    name, text = named_spec(action)
+    assert name == digest(action)
+    assert json.loads(text) == expected | {"name": value, "time_limit": 7.0}
+    deciding = json.dumps(expected, sort_keys=True)
+    assert text.startswith(deciding[:-1])
