@@ -182,9 +182,10 @@ _SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE]
 
 def _follow(child: int, reader: int, output: Output, limit: float | None, lifeline: int) -> dict:  # type: ignore[type-arg]
     """Read what the command prints until it has ended; stop it when it must not go on."""
-    parent, begin, patience = os.getppid(), time.monotonic(), 0.005
+    parent, begin, patience = os.getppid(), time.monotonic(), 0.0002
     watched = [reader] if lifeline < 0 else [reader, lifeline]
     while True:
+        # A command ends right after it has closed its output; what does not is asked ever less often.
         ready = select.select(watched, [], [], 0.25 if reader in watched else patience)[0]
         if lifeline in ready or os.getppid() != parent:
             raise Interrupted
@@ -196,7 +197,7 @@ def _follow(child: int, reader: int, output: Output, limit: float | None, lifeli
         if limit is not None and time.monotonic() - begin > limit:
             _stop(child)
             return {"end": "time", "limit": limit}
-        patience = min(patience * 2, 0.25)
+        patience = patience if reader in watched else min(patience * 2, 0.25)
     # Read what is there, but do not wait for descendants that keep the pipe open; they are stopped.
     while reader in watched and select.select([reader], [], [], 0)[0] and _take(reader, output):
         pass
