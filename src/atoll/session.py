@@ -369,12 +369,15 @@ class Session:
 
     def _tied(self, plan: BuildPlan, result: Result) -> tuple[Diagnostic, ...]:
         """Return what is to be said of islands that were compiled in this build."""
-        if not self.accel or not result.ran:
+        if not result.ran:
             return ()
         from atoll.build.islands import island_objects, notes
 
         ran = set(result.ran)
         made = [action for action in plan.graph.actions if action.name in ran]
+        # Nothing of the manifest is read where only the host compiled.
+        if not island_objects(made, plan.folder, {"host"}) or not self.accel:
+            return ()
         lanes = self.registry.lanes
         tied = {name for name in self.manifest.build.lanes if getattr(lanes[name], "tied", False)}
         return notes(self.root, island_objects(made, plan.folder, {"host", *tied}))

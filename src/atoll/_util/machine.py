@@ -44,14 +44,25 @@ def free_memory(root: Path = _ROOT, available: int | None = None) -> int:
         available: What the system says is available; asked of it where None.
     """
     if available is None:
-        import psutil
-
-        available = int(psutil.virtual_memory().available)
+        available = _available(_read(root / "proc/meminfo"))
     names = ("memory.max", "memory.current", "inactive_file")
     older = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
     rooms = [_room(group, *names) for group in _groups(root, "")]
     rooms += [_room(group, *older) for group in _groups(root, "memory")]
     return max(0, min([available, *rooms]))
+
+
+def _available(text: str) -> int:
+    """Return what the system says is available, from the text of ``/proc/meminfo`` where it says so."""
+    rows = (line.split() for line in text.splitlines())
+    found = {row[0]: int(row[1]) << 10 for row in rows if len(row) == 3 and row[1].isdigit()}
+    available = found.get("MemAvailable:", 0)
+    # Older kernels do not say, and some containers say more than there is.
+    if 0 < available <= found.get("MemTotal:", 0):
+        return available
+    import psutil
+
+    return int(psutil.virtual_memory().available)
 
 
 def _groups(root: Path, controller: str) -> Iterator[Path]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from atoll._util.files import write_atomic
@@ -31,39 +32,46 @@ def call_key(asked: Mapping[str, Any], engine: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def engine_stamp() -> str:
-    """Return a digest over the names, sizes and times of the engine's and first-party plugins' files."""
-    whole = hashlib.sha256()
-    for path in engine_files():
-        if path.suffix in _ENGINE_FILES:
-            whole.update(f"{path} {stamp(path)}\n".encode())
-    return whole.hexdigest()[:24]
+def engine_stamp(found: Mapping[str, list[int] | None] | None = None) -> str:
+    """Return a digest over the names, sizes and times of the engine's and first-party plugins' files.
+
+    Args:
+        found: What :func:`engine_stamps` returned; asked for where None.
+    """
+    listed = engine_stamps() if found is None else found
+    rows = [f"{path} {was}\n" for path, was in listed.items() if path.endswith(_ENGINE_FILES)]
+    return hashlib.sha256("".join(rows).encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
-def engine_files() -> Iterator[Path]:
-    """Give the files of the engine and of the first-party plugins, and the folders they lie in."""
+def engine_stamps() -> dict[str, list[int] | None]:
+    """Return the stamps of the files of the engine and of the first-party plugins, and of their folders."""
     base = Path(__file__).resolve().parents[2]
+    found: dict[str, list[int] | None] = {}
     for package in _ENGINE:
-        for here, names, files in os.walk(base / package):
+        for here, names, files in os.walk(f"{base}/{package}"):
             names[:] = sorted(name for name in names if name != "__pycache__")
-            yield Path(here)
-            yield from (Path(here, name) for name in sorted(files) if name.endswith(_ENGINE_FILES))
+            found[here] = stamp(here)
+            for name in sorted(files):
+                if name.endswith(_ENGINE_FILES):
+                    found[f"{here}/{name}"] = stamp(f"{here}/{name}")
+    return found
 
 
-def stamp(path: Path) -> list[int] | None:
+def stamp(path: str | Path) -> list[int] | None:
     """Return what changes when a file is written or a folder gains or loses a file; None where nothing is."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 - of each file that a build looks at
     except OSError:
         return None
-    size = found.st_size if path.is_file() else 0
+    size = found.st_size if S_ISREG(found.st_mode) else 0
     # An edit of equal size whose time was set back shows in the time of the change alone.
     return [found.st_mtime_ns, size, found.st_ino, found.st_ctime_ns]
 
 
 def stamps(root: Path, paths: Iterable[str]) -> dict[str, list[int] | None]:
-    """Return the stamp of each path."""
-    return {path: stamp(root / path) for path in paths}
+    """Return the stamp of each path, taken below the root where it is relative."""
+    base = str(root)
+    return {path: stamp(os.path.join(base, path)) for path in paths}  # noqa: PTH118 - as for `stamp`
 
 
 def remember(root: Path, key: str, plan: BuildPlan, before: Mapping[str, list[int] | None]) -> None:
@@ -96,7 +104,8 @@ def recall(root: Path, key: str) -> BuildPlan | None:
     """Return the last plan of a call where everything it was made from is as it was; else None."""
     try:
         value = json.loads((root / RECORDS / f"{key}.json").read_text(encoding="utf-8"))
-        if any(stamp(root / path) != was for path, was in (value["stamps"] | value["written"]).items()):
+        known = value["stamps"] | value["written"]
+        if stamps(root, known) != known:
             return None
         return _plan(value)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -12,7 +12,7 @@ from typing import Any
 
 from atoll._util import unchanged
 from atoll._util.files import write_atomic
-from atoll.build.fresh import RECORDS, engine_files, engine_stamp, stamp
+from atoll.build.fresh import RECORDS, engine_stamp, engine_stamps, stamps
 from atoll.graph.lookups import watched
 from atoll.graph.state import State
 
@@ -37,9 +37,10 @@ def keep(root: Path, key: str, engine: str, folder: str, asked: str, said: str) 
         asked: The question.
         said: What is printed for it.
     """
-    found: dict[str, Stamp] = {str(path): stamp(path) for path in engine_files()}
-    if engine_stamp() != engine:
+    own = engine_stamps()
+    if engine_stamp(own) != engine:
         return False
+    found: dict[str, Stamp] = {}
     state = root / folder / ".graph"
     try:
         for path, was in (*_plan(root, key), *_actions(state), *watched(State(root, folder))):
@@ -51,8 +52,9 @@ def keep(root: Path, key: str, engine: str, folder: str, asked: str, said: str) 
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
     lock = f"{folder}/.graph/lock"
-    text = unchanged.record(unchanged.asked_of(str(root), asked), said, lock, found)
-    if text is None or any(not _agree(stamp(root / path), was) for path, was in found.items()):
+    text = unchanged.record(unchanged.asked_of(str(root), asked), said, lock, own | found)
+    now = stamps(root, found)
+    if text is None or any(not _agree(now[path], was) for path, was in found.items()):
         return False
     write_atomic(root / unchanged.PLACE, text)
     return True
@@ -62,7 +64,8 @@ def _agree(one: Stamp, other: Stamp) -> bool:
     """Tell whether two stamps of a file are of one state of it, as far as both say."""
     if one is None or other is None:
         return one is other
-    return all(left == right for left, right in zip(one, other, strict=False))
+    length = min(len(one), len(other))
+    return one[:length] == other[:length]
 
 
 def _plan(root: Path, key: str) -> Iterator[tuple[str, Stamp]]:

@@ -32,6 +32,7 @@ from atoll.graph.ninja_file import pools_text
 from atoll.graph.program import ninja_program
 from atoll.graph.state import FOLDER, State, command, lay_out, reasons
 
+LOCK = "lock"
 RUNNING = "running"
 # Set off in ninja's own status, which no file name can contain.
 _STATUS = "\x1d%f %t\x1d"
@@ -107,22 +108,13 @@ def _alone(state: State, listen: Listener) -> Iterator[int]:
 
     A build that is killed alone leaves runners that stop their commands and clean up behind it.
     """
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(state.path / "lock")
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        listen(Event(kind="wait", name=state.folder))
-        lock.acquire()
-    try:
-        with (state.path / RUNNING).open("ab") as held:
-            if not _hold(held.fileno(), wait=False):
+    # The locks go with the files, also where the process is killed.
+    with (state.path / LOCK).open("ab") as lock, (state.path / RUNNING).open("ab") as held:
+        for file in (lock.fileno(), held.fileno()):
+            if not _hold(file, wait=False):
                 listen(Event(kind="wait", name=state.folder))
-                _hold(held.fileno(), wait=True)
-            yield held.fileno()
-    finally:
-        lock.release()
+                _hold(file, wait=True)
+        yield held.fileno()
 
 
 def _hold(file: int, *, wait: bool) -> bool:
@@ -136,21 +128,11 @@ def _hold(file: int, *, wait: bool) -> bool:
 
 def is_busy(folder: Path) -> bool:
     """Tell whether a build runs in a build folder."""
-    from filelock import FileLock, Timeout
-
-    path = folder / FOLDER / "lock"
+    path = folder / FOLDER / LOCK
     if not path.is_file():
         return False
-    lock = FileLock(path)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        return True
-    try:
-        with (folder / FOLDER / RUNNING).open("ab") as held:
-            return not _hold(held.fileno(), wait=False)
-    finally:
-        lock.release()
+    with path.open("ab") as lock, (folder / FOLDER / RUNNING).open("ab") as held:
+        return not all(_hold(file.fileno(), wait=False) for file in (lock, held))
 
 
 def _remember(state: State, graph: Graph, run: _Run, why: dict[str, list[str]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from atoll._util.values import dataclass
 from atoll.diagnostics import Diagnostic
@@ -111,8 +111,7 @@ def _action(action: Action, folder: str) -> Iterator[Diagnostic]:
         yield _bad(action, "its list of further inputs is none of its inputs")
     if action.depfile_style not in {"make", "raw"}:
         yield _bad(action, f"no depfile style `{action.depfile_style}`")
-    texts = (*action.argv, *(part for pair in action.env for part in pair))
-    if any("\0" in text for text in texts):
+    if "\0" in "".join(action.argv) or any("\0" in part for pair in action.env for part in pair):
         yield _bad(action, "an argument has a NUL")
     yield from _paths(action, folder)
 
@@ -129,6 +128,7 @@ def _paths(action: Action, folder: str) -> Iterator[Diagnostic]:
             yield _bad(action, f"it writes outside the build folder `{folder}`: {path}")
 
 
+@lru_cache(maxsize=1 << 14)
 def _crooked(path: str) -> bool:
     return not path or posixpath.normpath(path) != path or "\n" in path or "\r" in path or "\0" in path
 

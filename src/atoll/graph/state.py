@@ -51,7 +51,8 @@ class State:
     def read(self, name: str) -> Any:
         """Return what a JSON file of the state holds, or None where there is none or it is broken."""
         try:
-            with (self.path / name).open(encoding="utf-8", errors="surrogateescape") as stream:
+            path = f"{self.root}/{self.relative}/{name}"
+            with open(path, encoding="utf-8", errors="surrogateescape") as stream:  # noqa: PTH123 - one an action
                 return json.load(stream)
         except (OSError, ValueError, RecursionError):
             return None

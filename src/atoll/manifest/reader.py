@@ -1,10 +1,9 @@
-"""What does this project's manifest say? Finds, reads and checks `atoll.toml` or `[tool.atoll]`."""
+"""What does this project's manifest say? Reads and checks `atoll.toml` or `[tool.atoll]`."""
 
 from __future__ import annotations
 
 import codecs
 import errno
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,14 +17,13 @@ from atoll.manifest.convert import Converter
 from atoll.manifest.document import MAX_BYTES, Node, anchored, parse
 from atoll.manifest.model import Manifest, Overlaid
 from atoll.manifest.overlay import Overlay
+from atoll.manifest.place import SHARED_FILE, find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from atoll.accel.cfg import Predicate
 
-FILE = "atoll.toml"
-SHARED_FILE = "pyproject.toml"
 _PROJECT_KEYS = {
     "name": "name",
     "version": "version",
@@ -33,63 +31,6 @@ _PROJECT_KEYS = {
     "license": "license",
     "requires-python": "python",
 }
-
-
-def find(start: Path) -> Path:
-    """Return the manifest of the project that `start` lies in: in the folder or the nearest above.
-
-    Raises:
-        UnreadableError: Where there is none.
-        ManifestError: Where one folder has both.
-    """
-    start = start.absolute()
-    for folder in (start, *start.parents):
-        found = manifest_in(folder)
-        if found is not None:
-            return found
-    raise UnreadableError(
-        Diagnostic(
-            code="ATL0208",
-            message="no manifest was found",
-            notes=(
-                f"looked for: {FILE}, or [tool.atoll] in {SHARED_FILE}",
-                f"in: {start} and every folder above",
-            ),
-            hint="`atoll new NAME` starts a project",
-        )
-    )
-
-
-def manifest_in(folder: Path) -> Path | None:
-    """Return the manifest of the project whose root a folder is, or None where it is none's.
-
-    Raises:
-        ManifestError: Where it has both.
-    """
-    own, shared = folder / FILE, folder / SHARED_FILE
-    in_shared = shared.is_file() and _mentions(shared)
-    # Also a link that leads nowhere, a folder: nobody means the project above who has put one here.
-    if not os.path.lexists(own):
-        return shared if in_shared else None
-    if in_shared:
-        raise ManifestError(
-            Diagnostic(
-                code="ATL0207",
-                message="one project has two manifests",
-                notes=(f"one is {own}", f"the other is [tool.atoll] in {shared}"),
-                hint="keep one of them",
-            )
-        )
-    return own
-
-
-def _mentions(shared: Path) -> bool:
-    try:
-        with shared.open("rb") as stream:
-            text = stream.read(MAX_BYTES).decode("utf-8-sig", "replace")
-        return "atoll" in text and _own_table(parse(text, str(shared))) is not None
-    except (AtollError, OSError):
-        return False
 
 
 def read(path: Path) -> Manifest:
@@ -149,14 +90,15 @@ def _undecoded(path: Path, data: bytes, error: UnicodeDecodeError) -> tuple[Span
     return place, f"it is not UTF-8: byte 0x{error.object[error.start]:02x}, {error.reason}"
 
 
-def _own_table(document: Node) -> Node | None:
+def own_table(document: Node) -> Node | None:
+    """Return ``[tool.atoll]`` of a document, or None."""
     tool = document.value.get("tool")
     own = tool.value.get("atoll") if tool is not None and isinstance(tool.value, dict) else None
     return own if isinstance(own, Node) else None
 
 
 def _from_shared(document: Node, path: Path) -> Node:
-    own = _own_table(document)
+    own = own_table(document)
     if own is None:
         raise UnreadableError(
             Diagnostic(

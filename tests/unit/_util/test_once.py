@@ -11,7 +11,7 @@ import pytest
 
 from atoll._util.installed import Point
 from atoll._util.once import once
-from atoll.plugin import DeviceInfo, Driver
+from atoll.plugin import DeviceInfo
 from atoll.plugin.registry import Door
 from atoll.runtime.native import declarations
 from atoll.runtime.status import ask
@@ -60,7 +60,9 @@ def test_threads_that_ask_together_get_one_answer() -> None:
 def test_a_plugin_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     slowly = Slowly()
     monkeypatch.setattr(importlib.import_module("atoll.plugin.registry"), "_make", slowly)
-    door: Door[object] = Door("atoll.drivers", Driver, {"mem": Point("atoll.drivers", "mem", "a:b", "here")})
+    door: Door[object] = Door(
+        "atoll.drivers", "atoll.plugin.driver:Driver", {"mem": Point("atoll.drivers", "mem", "a:b", "here")}
+    )
     assert len({id(item) for item in together(lambda: door["mem"])}) == 1
 
 

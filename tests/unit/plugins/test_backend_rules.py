@@ -26,9 +26,11 @@ class FakeLane:
 
 
 def registry(**lanes: FakeLane) -> Registry:
-    door: Door[Lane] = Door("lanes", Lane, {name: Point(name, "x:y", "lanes") for name in lanes})
+    door: Door[Lane] = Door(
+        "lanes", "atoll.plugin.lane:Lane", {name: Point(name, "x:y", "lanes") for name in lanes}
+    )
     door.made.update(lanes)  # type: ignore[arg-type]
-    empty: Door[Any] = Door("none", object, {})
+    empty: Door[Any] = Door("none", "builtins:object", {})
     return Registry(lanes=door, emitters=empty, drivers=empty, probes=empty, readers=empty)
 
 
