@@ -144,7 +144,8 @@ def _text(value: object) -> str:
 
 
 def _texts(values: Iterable[object]) -> tuple[str, ...]:
-    return tuple(_text(value) for value in values)
+    found = tuple(values)
+    return found if set(map(type, found)) <= {str} else tuple(map(_text, found))  # type: ignore[return-value]
 
 
 def _action(row: Mapping[str, Any]) -> Action:

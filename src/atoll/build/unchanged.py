@@ -44,7 +44,10 @@ def keep(root: Path, key: str, engine: str, folder: str, asked: str, said: str) 
     state = root / folder / ".graph"
     try:
         for path, was in (*_plan(root, key), *_actions(state), *watched(State(root, folder))):
-            known = found.setdefault(path, was)
+            if path not in found:
+                found[path] = was
+                continue
+            known = found[path]
             if not _agree(known, was):
                 return False
             # What an action wrote has no time of change: putting an equal file back changes that.

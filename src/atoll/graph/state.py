@@ -11,6 +11,7 @@ import contextlib
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
+from posixpath import join
 from typing import Any
 
 from atoll._util.files import write_atomic, write_if_changed
@@ -177,13 +178,7 @@ def reasons(state: State, graph: Graph, more: Mapping[str, list[str]]) -> dict[s
         graph: Its graph.
         more: Further reasons, by the action's name.
     """
-    known: dict[str, list[int] | None] = {}
-
-    def now(path: str) -> list[int] | None:
-        if path not in known:
-            known[path] = stamp(str(state.root / path))
-        return known[path]
-
+    now = _Stamps(str(state.root)).__getitem__
     ran_as = _earlier(state)
     found: dict[str, list[str]] = {}
     for action in graph.actions:
@@ -194,6 +189,17 @@ def reasons(state: State, graph: Graph, more: Mapping[str, list[str]]) -> dict[s
     if found and (state.path / ".ninja_log").exists():
         force(state, graph, (graph.by_name[name] for name in found))
     return found
+
+
+class _Stamps(dict[str, list[int] | None]):
+    """The stamp of each file below a folder, asked for once."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def __missing__(self, path: str) -> list[int] | None:
+        self[path] = found = stamp(join(self.root, path))
+        return found
 
 
 def _earlier(state: State) -> Mapping[str, Any]:
