@@ -37,6 +37,7 @@ from atoll_plugins.formats.host_compilers import (
     tool_path,
 )
 from atoll_plugins.formats.hosts import LINUX, WINDOWS
+from atoll_plugins.host import zig
 from atoll_plugins.host.linking import plan_link
 from atoll_plugins.host.modules import plan_modules
 from atoll_plugins.host.names import shown
@@ -68,13 +69,9 @@ class HostLane:
     def fallback(self, request: LaneRequest) -> tuple[Payload, ...]:
         """Return the wheel of a host compiler, where the project names it or nothing else is on PATH."""
         named = text_option(self.name, request, "compiler") if "compiler" in request.options else None
-        if request.host != LINUX or (named is None and choose(None, request.environment) is not None):
+        if request.host != LINUX or named not in (None, zig.NAME):
             return ()
-        from atoll_plugins.host import zig
-
-        if named not in (None, zig.NAME):
-            return ()
-        return (zig.PAYLOAD,)
+        return (zig.PAYLOAD,) if named == zig.NAME or choose(None, request.environment) is None else ()
 
     def plan(self, request: LaneRequest) -> LanePlan:
         """Return one object for each unit.
@@ -164,12 +161,9 @@ def chosen(request: LaneRequest) -> tuple[Compiler, ToolChoice]:
         LaneError: Where there is none.
     """
     wanted = text_option("host", request, "compiler") if "compiler" in request.options else None
-    if request.tools:
-        from atoll_plugins.host import zig
-
-        stored = request.tools.get(zig.PAYLOAD.name)
-        if stored is not None:
-            return _of_payload(stored, wanted, request)
+    stored = request.tools.get(zig.PAYLOAD.name)
+    if stored is not None:
+        return _of_payload(stored, wanted, request)
     found = choose(wanted, request.environment, PLATFORMS[request.host].families)
     if found is None:
         raise LaneError(_no_compiler(wanted, request))
@@ -181,8 +175,6 @@ def chosen(request: LaneRequest) -> tuple[Compiler, ToolChoice]:
 
 def _of_payload(stored: PayloadRoot, wanted: str | None, request: LaneRequest) -> tuple[Compiler, ToolChoice]:
     """Return the compiler of the wheel, which calls itself clang."""
-    from atoll_plugins.host import zig
-
     cxx, cc = zig.programs(stored, request.environment)
     compiler = read_compiler(cxx, request.environment)
     if compiler is None:
