@@ -63,7 +63,7 @@ class SlangLane:
             return LanePlan()
         _check_units(request)
         slangc = locate(request)
-        key = f"{fingerprint(slangc.programs)} {slangc.digest}"
+        key = f"{fingerprint(slangc.programs, request.environment)} {slangc.digest}"
         built = [_compile(request, unit, slangc, key) for unit in request.units]
         return LanePlan(
             actions=tuple(action for action, _ in built),

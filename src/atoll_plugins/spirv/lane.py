@@ -15,7 +15,7 @@ from atoll.graph import Action, Role
 from atoll.plugin import DataProduct, LanePlan, LaneRequest, LaneStatus, ToolChoice, Unit, UnitKind
 from atoll.plugin.options import check_options, list_option, text_option
 from atoll.plugin.tools import argument, find_program, fingerprint, output_path
-from atoll.plugin.values import replace
+from atoll.plugin.values import dataclass, replace
 from atoll.store import Payload
 from atoll_plugins.formats.vulkan_rules import VulkanRules
 from atoll_plugins.spirv.compilers import (
@@ -76,8 +76,10 @@ class SpirvLane:
         _check_versions(request, compiler)
         check_hlsl(request, compiler, {unit.path: environment_of(unit) for unit in request.units})
         readers = check_extensions(request, compiler)
-        key = f"{fingerprint(compiler.programs)} {compiler.digest}"
-        built = [_compile(request, unit, compiler, key) for unit in request.units]
+        key = f"{fingerprint(compiler.programs, request.environment)} {compiler.digest}"
+        programs = tuple(str(path) for path in compiler.programs)
+        flags = list_option("spirv", request, "flags")
+        built = [_compile(request, unit, compiler, _How(key, programs, flags)) for unit in request.units]
         copies = [
             action for _, action in (tamed(request, unit) for unit in request.units) if action is not None
         ]
@@ -89,7 +91,7 @@ class SpirvLane:
                     name="shader compiler", path=str(compiler.path), version=compiler.version, why=why
                 ),
             ),
-            planner_inputs=(*(str(path) for path in compiler.programs), *readers),
+            planner_inputs=(*programs, *readers),
         )
 
     def status(self, environment: Mapping[str, str], stored: frozenset[str]) -> LaneStatus:
@@ -206,11 +208,19 @@ def _check_versions(request: LaneRequest, compiler: GlslCompiler) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _How:
+    """What all compilations of a build have: the compiler's identity, its files, further flags."""
+
+    key: str
+    programs: tuple[str, ...]
+    flags: tuple[str, ...]
+
+
 def _compile(
-    request: LaneRequest, unit: Unit, compiler: GlslCompiler, key: str
+    request: LaneRequest, unit: Unit, compiler: GlslCompiler, how: _How
 ) -> tuple[Action, DataProduct]:
     out = output_path(request.build, "spirv", unit.target, unit.path) + ".spv"
-    flags = list_option("spirv", request, "flags")
     source, copied = tamed(request, unit)
     if copied is not None:
         unit = replace(unit, includes=(folder_of(unit), *unit.includes))
@@ -222,20 +232,20 @@ def _compile(
             str(compiler.path),
             *(hlsl_words(compiler, unit.path) if hlsl else _INCLUDES[compiler.preamble]),
             *spell(request, unit, out),
-            *flags,
+            *how.flags,
             *unit.flags,
             "-o",
             out,
             argument(source),
         ),
-        inputs=(*dict.fromkeys((unit.path, source)), *(str(path) for path in compiler.programs)),
+        inputs=(*dict.fromkeys((unit.path, source)), *how.programs),
         outputs=(out,),
         role=Role.ARTIFACT,
         depfile=f"{out}.d",
         # shaderc writes names as they are (google/shaderc#1220).
         depfile_style="make" if compiler.family == "glslang" else "raw",
         env=(("LC_ALL", "C"), *compiler.env),
-        key=key,
+        key=how.key,
         description=f"compile {unit.path} for {environment_of(unit)}",
     )
     return action, DataProduct(path=out, unit=unit, backend="vulkan", form="spirv")
