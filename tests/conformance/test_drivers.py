@@ -147,7 +147,7 @@ class KeepsTheFirst(Wrapped):
     """Launches bound code on the buffers of its first launch."""
 
     def bind(self, *given: Any) -> Any:
-        bound, first = self.inner.bind(*given), []  # type: ignore[attr-defined, var-annotated]
+        bound, first = self.inner.bind(*given), []  # type: ignore[attr-defined]
 
         def launch(groups: Any, addresses: Any, block: bytes, queue: int) -> None:
             first.append(tuple(addresses))
