@@ -11,6 +11,7 @@ import click
 import pytest
 
 from atoll.cli import command
+from atoll.plugin import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -58,6 +59,9 @@ def fault(text: str) -> str | None:
         *(option.opts + option.secondary_opts for option in item.params)
     )
     given = said[: said.index("--")] if "--" in said else said
+    takes_words = any(isinstance(parameter, click.Argument) for parameter in item.params)
+    if given and not takes_words and not given[0].startswith("-"):
+        return given[0]
     options = (re.match(r"-{1,2}[a-z][a-z-]*", word) for word in given)
     return next((option[0] for option in options if option and option[0] not in known), None)
 
@@ -81,9 +85,17 @@ def test_every_command_on_a_page_is_one() -> None:
     assert not wrong
 
 
+def test_every_command_that_doctor_tells_to_type_is_one() -> None:
+    rows = [lane.status({"PATH": ""}, frozenset()) for lane in registry().lanes.values()]
+    told = [text for row in rows for text in re.findall(r"atoll (?:[a-z]+ ?)+[^`,;]*", row.fix)]
+    assert len(told) >= 3
+    assert not [text for text in told if fault(text)]
+
+
 def test_a_command_and_an_option_that_are_none_are_seen() -> None:
     assert fault("atoll bild") == "bild"
     assert fault("atoll device lst") == "lst"
     assert fault("atoll pack --accel vulkan1.2") == "--accel"
+    assert fault("atoll toolchain add cuda-13.0") == "cuda-13.0"
     assert fault("atoll run -- --accel x") is None
     assert fault("atoll measure dist/*.whl --require 'cuda13.0+{sm_90}'") is None

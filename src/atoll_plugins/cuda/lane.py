@@ -111,7 +111,7 @@ class CudaLane:
             payload=f"{payload.name} ({'in the store' if have else 'not in the store'})",
             can_build=True if have else None,
             reason="" if have else "the toolkit is fetched by the first build that needs it",
-            fix="" if have else f"atoll toolchain add {payload.name}",
+            fix="" if have else "build, or `atoll toolchain add` in the project: it is fetched",
         )
 
 

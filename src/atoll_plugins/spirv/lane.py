@@ -110,7 +110,7 @@ class SpirvLane:
             lane=self.name,
             payload=payload,
             reason="no glslangValidator and no glslc on PATH; the payload is not fetched yet",
-            fix=f"atoll toolchain add {PAYLOAD.name}, or install glslang-tools",
+            fix="build, or `atoll toolchain add` in the project: it is fetched; or install glslang-tools",
         )
 
 

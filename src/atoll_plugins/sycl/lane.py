@@ -68,7 +68,7 @@ class SyclLane:
             payload=f"{PAYLOAD.name} ({'in the store' if have else 'not in the store'})",
             can_build=True if have else None,
             reason="" if have else "the SYCL runtime is fetched by the first build that needs it",
-            fix="" if have else f"atoll toolchain add {PAYLOAD.name}",
+            fix="" if have else "build, or `atoll toolchain add` in the project: it is fetched",
         )
 
 

@@ -251,7 +251,7 @@ def test_a_payload_without_a_stage_names_the_stage_and_who_brings_it(
 def test_the_row_of_doctor_follows_the_store() -> None:
     without = CudaLane().status(ENVIRONMENT, frozenset())
     assert without.can_build is None
-    assert without.fix == "atoll toolchain add cuda-13.0"
+    assert without.fix == "build, or `atoll toolchain add` in the project: it is fetched"
     assert CudaLane().status(ENVIRONMENT, frozenset({PAYLOADS[PINNED].name})).can_build is True
 
 
