@@ -196,13 +196,12 @@ def keep(state: State, graph: Graph, looked: Looked, ran: Iterable[str]) -> None
     """Write what the folders were like before the build; watch also where what ran has found something."""
     found: dict[str, None] = {}
     inner: set[str] = set()
-    for action in (graph.by_name[name] for name in ran):
-        for path in _inputs(state, action):
-            folder = dirname(path)
-            if not path.startswith("/"):
-                found.setdefault(folder or ".")
-            parts = folder.split("/")
-            inner.update("/".join(parts[-depth:]) for depth in range(1, min(DEPTH, len(parts)) + 1))
+    places = {dirname(path) for name in ran for path in _inputs(state, graph.by_name[name])}
+    for folder in sorted(places):
+        if not folder.startswith("/"):
+            found.setdefault(folder or ".")
+        parts = folder.split("/")
+        inner.update("/".join(parts[-depth:]) for depth in range(1, min(DEPTH, len(parts)) + 1))
     searched = dict.fromkeys(graph.searched)
     base = f"{state.folder.partition('/')[0]}/"
     rows: dict[str, tuple[Stamp, list[str]]] = {}

@@ -87,7 +87,7 @@ def _absent(chosen: tuple[str, ...], installed: Mapping[str, LaneFacts]) -> Iter
                 code="ATL0220",
                 message=f"no lane `{name}` is installed",
                 notes=(
-                    "asked for by: `[build] lanes`",
+                    "asked for by: `lanes` of `[build]`, or of a feature that is on",
                     "installed: " + (", ".join(sorted(installed)) or "none"),
                 ),
                 hint=f"write `{near}`" if near else "install the package that brings it",
