@@ -16,7 +16,7 @@ from atoll.engine import maths
 SIDE, OWN, DEEP = 16, 4, 16
 TILE = SIDE * OWN
 #: The work-items that share some results, and how many.
-LANES, ROWS = 128, 8
+LANES, ROWS = 128, 4
 #: What the low bits of each byte are, and what -1 is where the codes 0, 1, 2 mean -1, 0, 1.
 CODES, ONES = 0x03030303, 0x01010101
 
