@@ -140,7 +140,10 @@ def _inputs(state: State, action: Action) -> Mapping[str, Any]:
     """Return what an action read in its last whole run, where it finds its inputs while running."""
     record = state.read(f"done/{digest(action)}.json") if action.depfile is not None else None
     inputs = record.get("inputs") if isinstance(record, dict) else None
-    return inputs if isinstance(inputs, dict) else {}
+    if not isinstance(inputs, dict):
+        return {}
+    root = f"{state.root}/"
+    return {path.removeprefix(root): was for path, was in inputs.items()}
 
 
 class _Spelled:
@@ -221,6 +224,15 @@ def keep(state: State, graph: Graph, looked: Looked, ran: Iterable[str]) -> None
 
 
 def _late(state: State, folder: str, begin: int) -> tuple[Stamp, list[str]]:
-    """Return what a folder is like that nobody looked at before; as empty where it has changed since."""
+    """Return what a folder is like that nobody looked at before; what came or changed since is left out."""
     now, names = _look(state, folder, None, begin)
-    return (now, names) if now is not None else (None, [])
+    if now is not None:
+        return now, names
+    return None, [name for name in names if _is_older(state.root / folder / name, begin - TICK)]
+
+
+def _is_older(path: Path, time_ns: int) -> bool:
+    try:
+        return path.lstat().st_ctime_ns < time_ns
+    except OSError:
+        return False

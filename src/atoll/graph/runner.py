@@ -31,8 +31,7 @@ COMPARE_BYTES = 256 << 20
 MAX_DEPFILE = 8 << 20
 MAX_WORDS = 20_000
 GRACE = 2.0
-# How late a file system's clock may be.
-TICK = 10_000_000
+TICK = 10_000_000  # how late a file system's clock may be, in ns
 
 
 class _Reading:
@@ -163,14 +162,16 @@ def run(spec: dict, output: Output, lifeline: int) -> dict:  # type: ignore[type
         (os.POSIX_SPAWN_DUP2, writer, 1),
         (os.POSIX_SPAWN_DUP2, writer, 2),
     ]
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # until there is something to stop
+    more = {"file_actions": actions, "setpgroup": 0, "setsigdef": _SIGNALS, "setsigmask": mask}
     try:
-        child = os.posix_spawn(
-            program, spec["argv"], spec["env"], file_actions=actions, setpgroup=0, setsigdef=_SIGNALS
-        )
+        child = os.posix_spawn(program, spec["argv"], spec["env"], **more)
     except OSError as error:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         return {"end": "missing", "program": program, "path": error.strerror or str(error)}
     os.close(writer)
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         return _follow(child, reader, output, spec["time_limit"], lifeline)
     except BaseException:
         _stop(child)
@@ -580,10 +581,9 @@ def _record(
         # Changed since the command began: nobody knows which of the two it read, so it counts as not seen.
         if seen and since - TICK < seen[3] <= now and not name.startswith(made):
             more[name] = None
-    inputs = before | more
     record = {
         "name": spec["name"],
-        "inputs": inputs,
+        "inputs": before | more,
         "outputs": {name: (stamp(name) or [])[:OUTPUT_STAMP] for name in spec["outputs"]},
         "memory": ended["memory"],
         "seconds": round(seconds, 4),

@@ -93,6 +93,31 @@ def test_a_folder_that_had_just_changed_when_it_was_first_looked_at_is_watched(p
     assert build(project).ran == ("compile a",)
 
 
+def test_a_folder_that_changes_while_the_first_build_runs_has_still_the_files_from_before(
+    project: Project,
+) -> None:
+    project.put("src/a", 'use "h"\nuse "g"\n')
+    project.put("one/h", "one\n")
+    project.put("two/g", "two\n")
+    time.sleep(0.05)
+    touch = "import os, sys; open('two/made', 'w').close(); open(sys.argv[2], 'w').close()"
+    late = python("late", touch, [out("a")], [out("late")])
+    graph = Graph(actions=(compiling("a", "one", "two"), late))
+    for expected in (2, 0):
+        ran = execute(graph, root=project.root, folder=FOLDER, jobs=2, memory=8 << 30).ran
+        assert len(ran) == expected, ran
+
+
+def test_a_file_of_the_project_that_a_depfile_names_absolutely_is_read_too(project: Project) -> None:
+    project.put("two/h", 'try "other"\n')
+    absolute = [f"{project.root}/{name}" for name in ("one", "two")]
+    graph = Graph(actions=(compiling("a", *absolute),), searched=("one", "two"))
+    for place, expected in (("src/b", 1), ("one/other", 1), ("one/another", 0)):
+        project.put(place, "put\n")
+        ran = execute(graph, root=project.root, folder=FOLDER, jobs=2, memory=8 << 30).ran
+        assert len(ran) == expected, (place, ran)
+
+
 @pytest.mark.parametrize("place", ["one/sub/maybe", "two/sub/maybe", "src/sub/maybe"])
 def test_a_file_that_was_asked_for_in_vain_is_found(project: Project, place: str) -> None:
     """Nothing that a depfile lists stands for it: only the text says that it is asked for."""
