@@ -171,7 +171,8 @@ def test_a_graph_owns_what_it_refers_to(emitted: Emitted) -> None:
     device.close()
 
 
-def test_a_device_closed_with_a_graph_alive_leaves_nothing(emitted: Emitted) -> None:
+def opened_counting() -> tuple[VulkanDevice, Counter[str]]:
+    """Return a device, and how often each function of its interface was called."""
     counted: list[Counter[str]] = []
 
     def around(table: Table) -> Table:
@@ -179,7 +180,11 @@ def test_a_device_closed_with_a_graph_alive_leaves_nothing(emitted: Emitted) -> 
         counted.append(counts)
         return wrapped
 
-    device = opened(Options(), around)
+    return opened(Options(), around), counted[0]
+
+
+def test_a_device_closed_with_a_graph_alive_leaves_nothing(emitted: Emitted) -> None:
+    device, counts = opened_counting()
     bench = Bench(device, emitted)
     device.capture()
     bench.run([(0, 1, 2)])
@@ -188,7 +193,7 @@ def test_a_device_closed_with_a_graph_alive_leaves_nothing(emitted: Emitted) -> 
         device.release(handle)
     made.submit()
     device.close()
-    assert left(counted[0]) == {}
+    assert left(counts) == {}
     made.close()
     with pytest.raises(DeviceError):
         made.submit()
@@ -358,33 +363,19 @@ def test_buffers_of_work_in_flight_go_after_it(emitted: Emitted) -> None:
 
 
 def test_a_steady_state_asks_the_driver_for_no_memory(emitted: Emitted) -> None:
-    counted: list[Counter[str]] = []
-
-    def around(table: Table) -> Table:
-        wrapped, counts = counting(table)
-        counted.append(counts)
-        return wrapped
-
-    device = opened(Options(), around)
+    device, counts = opened_counting()
     loaded, x = device.load(emitted), numbers(1000)
     launch(device, loaded, 1.0, x, x)
-    before = counted[0]["vkAllocateMemory"]
+    before = counts["vkAllocateMemory"]
     for _ in range(20):
         launch(device, loaded, 1.0, x, x)
-    assert counted[0]["vkAllocateMemory"] == before
+    assert counts["vkAllocateMemory"] == before
     device.close()
 
 
 def test_what_is_bound_is_not_bound_again_but_in_other_commands(emitted: Emitted) -> None:
-    counted: list[Counter[str]] = []
-
-    def around(table: Table) -> Table:
-        wrapped, counts = counting(table)
-        counted.append(counts)
-        return wrapped
-
-    device = opened(Options(), around)
-    bench, counts = Bench(device, emitted), counted[0]
+    device, counts = opened_counting()
+    bench = Bench(device, emitted)
     asked = ("vkCmdBindPipeline", "vkCmdBindDescriptorSets", "vkCmdPushConstants", "vkCmdDispatch")
 
     def found(way: Callable[[Bench, Sequence[Step]], None], steps: Sequence[Step]) -> list[int]:

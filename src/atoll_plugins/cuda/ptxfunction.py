@@ -13,14 +13,13 @@ from atoll.ir import BF16, BOOL, F32, I32, I64, SCALARS, U32, U64, Scalar, nodes
 from atoll.ir.module import PrivateArray, SharedArray
 from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import expressions
-from atoll.ir.widen import LANES
 from atoll_plugins.cuda import warp
 from atoll_plugins.cuda.ptxindex import Place, apart, changes, factor, locals_of, names_of, parts_of
 from atoll_plugins.cuda.ptxtext import PtxFunction, arch_level, float_literal
 from atoll_plugins.formats import maths32
 from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import Job
-from atoll_plugins.formats.fours import fours_of
+from atoll_plugins.formats.fours import fours_of, steps
 from atoll_plugins.formats.inline import filled
 from atoll_plugins.formats.lowering import Lowering, wide
 from atoll_plugins.formats.narrow import is_narrow_float
@@ -431,17 +430,13 @@ class Function(Lowering[str]):
 
     def statements(self, block: nodes.Block) -> None:
         """Write statements."""
-        at = 0
-        while at < len(block):
-            loads = [] if self.fours is None else self.fours.loads(block, at)
-            stores = [] if self.fours is None else self.fours.stores(block, at)
+        for loads, stores, stmt in steps(self.fours, block):
             if loads:
                 self._four_loads(loads)
             elif stores:
                 self._four_stores(stores)
             else:
-                self.statement(block[at])
-            at += LANES if loads or stores else 1
+                self.statement(stmt)
 
     def statement(self, stmt: nodes.Stmt) -> None:
         """Write one statement, after its place where that is asked for."""

@@ -79,6 +79,18 @@ class Fours:
         return self._elements[bases.pop()].bits <= WIDEST
 
 
+def steps(
+    fours: Fours | None, block: nodes.Block
+) -> Iterator[tuple[list[tuple[str, nodes.Load]], list[nodes.Store], nodes.Stmt]]:
+    """Go through a block: each step is four loads, or four stores, or neither and the one statement."""
+    at = 0
+    while at < len(block):
+        loads = [] if fours is None else fours.loads(block, at)
+        stores = [] if fours is None else fours.stores(block, at)
+        yield loads, stores, block[at]
+        at += LANES if loads or stores else 1
+
+
 def fours_of(job: Job) -> Fours | None:
     """Return what finds the fours of a kernel; None where its views are not known to be plain."""
     if not job.target.plain:

@@ -17,7 +17,7 @@ from atoll_plugins.formats.cgpu import GpuPrinter
 from atoll_plugins.formats.chelpers import helper_name
 from atoll_plugins.formats.ctext import bare
 from atoll_plugins.formats.emission import Job
-from atoll_plugins.formats.fours import fours_of
+from atoll_plugins.formats.fours import fours_of, steps
 
 _MATHS = {
     op: f"{name}({{a}})"
@@ -166,17 +166,13 @@ class OpenClPrinter(GpuPrinter):
     def block(self, block: nodes.Block) -> None:
         """Print statements; four neighbours are one access."""
         self.depth += 1
-        at = 0
-        while at < len(block):
-            loads = [] if self._fours is None else self._fours.loads(block, at)
-            stores = [] if self._fours is None else self._fours.stores(block, at)
+        for loads, stores, stmt in steps(self._fours, block):
             if loads:
                 self._four_loads(loads)
             elif stores:
                 self._four_stores(stores)
             else:
-                self.statement(block[at])
-            at += LANES if loads or stores else 1
+                self.statement(stmt)
         self.depth -= 1
 
     def _four(self, base: str, indices: tuple[nodes.Expr, ...], kept: str) -> tuple[str, str]:

@@ -12,10 +12,9 @@ from typing import assert_never
 from atoll.ir import BOOL, F64, I32, U32, U64, Kind, Scalar, nodes, ops
 from atoll.ir.ops import AtomicOp, Cast, Compare, Math, Order, Unary
 from atoll.ir.walk import all_expressions, expressions
-from atoll.ir.widen import LANES
 from atoll_plugins.formats.core import Core
 from atoll_plugins.formats.emission import Job
-from atoll_plugins.formats.fours import fours_of
+from atoll_plugins.formats.fours import fours_of, steps
 from atoll_plugins.formats.lowering import Lowering, info_path, wide
 from atoll_plugins.formats.places import Places
 from atoll_plugins.formats.powers import with_special_cases
@@ -369,17 +368,13 @@ class Function(Lowering[int]):
 
     def statements(self, block: nodes.Block) -> bool:
         """Write statements; tell whether they end in a jump."""
-        at = 0
-        while at < len(block):
-            loads = [] if self.fours is None else self.fours.loads(block, at)
-            stores = [] if self.fours is None else self.fours.stores(block, at)
+        for loads, stores, stmt in steps(self.fours, block):
             if loads:
                 access.four_loads(self, loads)
             elif stores:
                 access.four_stores(self, stores)
-            elif self.statement(block[at]):
+            elif self.statement(stmt):
                 return True
-            at += LANES if loads or stores else 1
         return False
 
     def statement(self, stmt: nodes.Stmt) -> bool:
